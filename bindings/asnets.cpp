@@ -103,7 +103,7 @@ void define_segments(nb::module_ &module) {
 }  // namespace
 
 void define_asnets(nb::module_ &module) {
-    nb::class_<BoundASNet>(module, "ASNet", "An Action Schema Network on a task. One object a thread.")
+    nb::class_<BoundASNet>(module, "ASNet", "An Action Schema Network on a task. One object per thread.")
         .def(
             "__init__",
             [](BoundASNet *self, TaskHandle &task, const std::vector<std::vector<int>> &slots, int predicate_count,

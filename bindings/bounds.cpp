@@ -96,7 +96,7 @@ void define_bounds(nb::module_ &module) {
                 const std::vector<std::size_t> shape{self.transitions().size(), width};
                 return to_numpy(std::move(values), shape);
             },
-            "All states of the store, one a row.")
+            "All states of the store, one per row.")
         .def(
             "plan_cost",
             [](BoundStoreHandle &self, const State &state) {
@@ -145,13 +145,13 @@ void define_bounds(nb::module_ &module) {
                 check_path(self.handle.task, state, operators);
                 self.add_path(self.intern(state), operators);
             },
-            nb::arg("state"), nb::arg("operators"), "Takes in the transitions along a path.")
+            nb::arg("state"), nb::arg("operators"), "Adds the transitions along a path.")
         .def("look_ahead", &look_ahead, nb::arg("state"), nb::arg("depth"), nb::arg("bound") = nb::none(),
              nb::kw_only(), nb::arg("seconds") = nb::none(), nb::arg("expansions") = nb::none(),
              "Leaves of a lookahead with their costs, expansions, and the limit that ended it.")
         .def("close", &close, nb::arg("state"), nb::kw_only(), nb::arg("seconds") = nb::none(),
              nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), nb::arg("progress") = nb::none(),
-             "Expands all that can be reached, which makes all bounds of it exact.")
+             "Expands all reachable states, which makes all their bounds exact.")
         .def(
             "raise_lower_bound",
             [](BoundStoreHandle &self, const State &state, std::optional<Cost> bound) {
@@ -172,7 +172,8 @@ void define_bounds(nb::module_ &module) {
                 const StateId target = self.intern(source);  // before the other: interning may move what is there
                 self.add_jump(self.intern(state), target, value);
             },
-            nb::arg("state"), nb::arg("source"), nb::arg("value"), "Takes in that h*(state) <= h*(source) - value.")
+            nb::arg("state"), nb::arg("source"), nb::arg("value"),
+            "Adds the proof that h*(state) <= h*(source) - value.")
         .def_prop_ro("jumps", [](BoundStoreHandle &self) { return self.upper_bounds().jumps(); })
         .def(
             "derivation",
@@ -209,7 +210,7 @@ void define_bounds(nb::module_ &module) {
              "operator or "
              "-1, target, value of the jump).")
         .def("add_knowledge", &give_knowledge, nb::arg("states"), nb::arg("lower"), nb::arg("edges"),
-             "Takes in what `knowledge` of another store has given.");
+             "Adds the `knowledge` of another store.");
 }
 
 }  // namespace misstep::bindings

@@ -188,7 +188,7 @@ void define_biases(nb::module_ &module) {
         .def_prop_ro("pairs_evaluated", [](const BiasHandle &self) { return self.bias.pairs_evaluated(); })
         .def_prop_ro(
             "cut_values", [](const BiasHandle &self) { return self.bias.cut_values(); },
-            "Values given so far that rest on a distance whose search was cut.");
+            "The number of values so far that rest on a distance whose search was cut.");
     module.def(
         "weighted_select",
         [](const nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu> &weights, CounterRandom &random,

@@ -144,7 +144,7 @@ void define_naive(nb::module_ &module) {
 }  // namespace
 
 void define_heuristics(nb::module_ &module) {
-    nb::class_<Heuristic>(module, "Heuristic", "An estimate of the cost to the goal. One object a thread.");
+    nb::class_<Heuristic>(module, "Heuristic", "An estimate of the cost to the goal. One object per thread.");
     const auto relaxed = [](TaskHandle &task) { return task.relaxed(); };
     define<HMax>(module, "HMax", "The most expensive goal fact in the delete relaxation. Admissible.", relaxed);
     define<HAdd>(module, "HAdd", "The sum over the goal facts in the delete relaxation.", relaxed);

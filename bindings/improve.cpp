@@ -107,7 +107,7 @@ void define_improve(nb::module_ &module) {
                             make_limits(seconds, bytes, expansions, {}, progress));
         },
         nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
-        MISSTEP_ARAS_ARGUMENTS, "Elimination and plan neighbourhood graph search by turns.");
+        MISSTEP_ARAS_ARGUMENTS, "Elimination and plan neighbourhood graph search in turn.");
 }
 
 }  // namespace misstep::bindings

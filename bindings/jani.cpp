@@ -211,7 +211,7 @@ void define_builder(nb::module_ &module) {
                 if (!self.expressions->is_constant(e)) return nb::none();
                 return to_python((*self.expressions)[e].type, (*self.expressions)[e].word);
             },
-            "The value of a constant expression, None of any other.")
+            "The value of a constant expression, None for others.")
         .def("has_transients",
              [](const Builder &self, ExprId e) {
                  self.check(e);
@@ -346,7 +346,7 @@ void define_engine(nb::module_ &module) {
                 const std::vector<std::size_t> shape{ids.size(), width};
                 return to_numpy(std::move(result), shape);
             },
-            "The values of states as numbers, a row a state.")
+            "The values of states as numbers, one row per state.")
         .def(
             "columns",
             [](const Engine &self, const nb::ndarray<const StateId, nb::ndim<1>, nb::c_contig, nb::device::cpu> &ids) {
@@ -362,7 +362,7 @@ void define_engine(nb::module_ &module) {
                 const std::vector<std::size_t> shape{width, count};
                 return to_numpy(std::move(result), shape);
             },
-            "The values of states, a row a variable: whole numbers, and of real variables the bits of the number.")
+            "The values of states, one row per variable: whole numbers, and of real variables the bits of the number.")
         .def("text", [](const Engine &self, StateId id) { return self.text(checked(self, id)); })
         .def("is_unsafe", [](Engine &self, StateId id) { return self.is_unsafe(checked(self, id)); })
         .def(
@@ -383,7 +383,7 @@ void define_engine(nb::module_ &module) {
                 return expansion_to_python(raw ? self.expand_raw(id) : self.expand(id));
             },
             nb::arg("id"), nb::arg("raw") = false,
-            "Pairs of a label and its outcomes. `raw` asks the model, also behind unsafe states and goals.")
+            "Pairs of a label and its outcomes. `raw` asks the model, also in unsafe states and goals.")
         .def("applicable", [](Engine &self, StateId id) { return listed(self.applicable(checked(self, id))); })
         .def(
             "outcomes",
@@ -405,7 +405,7 @@ void define_engine(nb::module_ &module) {
             "Of the outcomes, in the same order; edges with the same label are equally likely.")
         .def_prop_ro(
             "environment_label", &Engine::environment_label,
-            "Of states where the environment alone can move, which no policy is asked about; -1: there are none.")
+            "The label of states where only the environment can move and no policy is asked; -1: there are none.")
         .def("forget_expansions", &Engine::forget_expansions)
         .def_prop_ro("initial_method", [](Engine &self) { return method_name(self.initial().method()); })
         .def_prop_ro("initial_count", [](Engine &self) { return self.initial().count(); })

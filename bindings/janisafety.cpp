@@ -96,7 +96,7 @@ void define_janisafety(nb::module_ &module) {
              nb::arg("filter") = true, nb::arg("constants") = std::map<std::uint32_t, double>{});
 
     using safety::GroundTruth;
-    nb::class_<GroundTruth>(module, "JaniGroundTruth", "What is true of every state of a whole space.")
+    nb::class_<GroundTruth>(module, "JaniGroundTruth", "The truth about every state of a whole space.")
         .def_prop_ro("limit", [](const GroundTruth &self) { return name(self.limit); })
         .def_prop_ro(
             "decisions", [](const GroundTruth &self) { return to_numpy(std::vector(self.decisions)); },
@@ -108,7 +108,7 @@ void define_janisafety(nb::module_ &module) {
         .def_prop_ro("faults", [](const GroundTruth &self) { return to_numpy(std::vector(self.faults)); })
         .def_prop_ro(
             "bugs", [](const GroundTruth &self) { return to_numpy(std::vector(self.bugs)); },
-            "Safe, but the policy can get unsafe; where it stops, it does not.");
+            "Safe, but the policy can become unsafe; where it stops, it does not.");
     module.def(
         "jani_ground_truth",
         [](jani::Space &space, std::shared_ptr<JaniTransitions> transitions, safety::System &system,

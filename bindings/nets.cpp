@@ -55,7 +55,7 @@ std::vector<Trees::Node> node_list(const Integers &feature, const Row &threshold
 }  // namespace
 
 void define_nets(nb::module_ &module) {
-    nb::class_<Network>(module, "Network", "A function from rows of numbers to rows of numbers. One object a thread.")
+    nb::class_<Network>(module, "Network", "A function from rows of numbers to rows of numbers. One object per thread.")
         .def_prop_ro("inputs", &Network::inputs)
         .def_prop_ro("outputs", &Network::outputs)
         .def("evaluate", &evaluate, nb::arg("batch"));

@@ -85,7 +85,7 @@ void define_oracles(nb::module_ &module) {
                     self.store.transitions().values(fresh[i], values.data() + i * width);
                 return to_numpy(std::move(values), std::vector<std::size_t>{fresh.size(), width});
             },
-            nb::arg("expansions"), "States met for the first time, one a row.")
+            nb::arg("expansions"), "States met for the first time, one per row.")
         .def_prop_ro("exhausted", &GreedyLookahead::exhausted)
         .def_prop_ro("expansions", &GreedyLookahead::expansions)
         .def_prop_ro("evaluations", &GreedyLookahead::evaluations);
@@ -98,8 +98,7 @@ void define_oracles(nb::module_ &module) {
                 for (StateId id : checked_ids(self.policy, ids))
                     self.feed(id, max_steps.value_or(RunFeeder::WHOLE_RUN));
             },
-            nb::arg("ids"), nb::arg("max_steps") = nb::none(),
-            "Takes in the runs from these states of the policy graph.");
+            nb::arg("ids"), nb::arg("max_steps") = nb::none(), "Adds the runs from these states of the policy graph.");
 }
 
 }  // namespace misstep::bindings

@@ -50,7 +50,7 @@ nb::tuple edges(const PermittedGraphHandle &self, const Ids &ids) {
 }  // namespace
 
 void define_permitted(nb::module_ &module) {
-    nb::class_<PermittedGraphHandle>(module, "PermittedGraph", "What a set-valued policy permits, and the worst of it.")
+    nb::class_<PermittedGraphHandle>(module, "PermittedGraph", "What a set-valued policy permits, and its worst run.")
         .def(
             "__init__",
             [](PermittedGraphHandle *self, TaskHandle &task, std::uint32_t limit, bool dearest) {

@@ -155,7 +155,7 @@ void define_graph(nb::module_ &module) {
                 }
                 return to_numpy(std::move(result));
             },
-            nb::arg("ids"), "Where the policy leads; -1: nowhere, or not asked.")
+            nb::arg("ids"), "The successor by the policy; -1: none, or not asked.")
         .def(
             "predecessors",
             [](const PolicyGraphHandle &self, StateId id) {

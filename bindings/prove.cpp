@@ -24,7 +24,7 @@ nb::object rows(const jani::Engine &engine, const Ids &ids) {
 }
 
 void define_closure(nb::module_ &module) {
-    nb::class_<Closure>(module, "SafetyClosure", "Everything that the policy can get to from some starts.")
+    nb::class_<Closure>(module, "SafetyClosure", "All states that the policy can reach from some starts.")
         .def(nb::init<System &>(), nb::arg("system"), nb::keep_alive<1, 2>())
         .def("add_starts",
              [](Closure &self, const std::vector<StateId> &starts) {
@@ -37,7 +37,7 @@ void define_closure(nb::module_ &module) {
                std::optional<std::uint64_t> expansions, std::optional<std::uint64_t> evaluations, nb::object progress) {
                 return name(self.explore(make_limits(seconds, bytes, expansions, evaluations, progress), stop));
             },
-            nb::arg("stop"), MISSTEP_LIMIT_ARGUMENTS, "Goes on; returns the limit that ended it, or none.")
+            nb::arg("stop"), MISSTEP_LIMIT_ARGUMENTS, "Continues; returns the limit that ended it, or none.")
         .def("__len__", [](const Closure &self) { return self.states().size(); })
         .def_prop_ro("complete", &Closure::complete)
         .def_prop_ro("starts", &Closure::starts)
@@ -60,7 +60,7 @@ void define_closure(nb::module_ &module) {
 
 void define_sparing(nb::module_ &module) {
     static constexpr const char *ENDS[] = {"open", "safe", "unsafe"};
-    nb::class_<SparingProof>(module, "SparingProof", "A proof that asks the policy where it matters only.")
+    nb::class_<SparingProof>(module, "SparingProof", "A proof that asks the policy only where it matters.")
         .def(
             "__init__",
             [](SparingProof *self, System &system, const std::vector<StateId> &starts) {
@@ -80,7 +80,7 @@ void define_sparing(nb::module_ &module) {
                std::optional<std::uint64_t> expansions, std::optional<std::uint64_t> evaluations, nb::object progress) {
                 return name(self.explore(make_limits(seconds, bytes, expansions, evaluations, progress)));
             },
-            MISSTEP_LIMIT_ARGUMENTS, "In the place of `run`, for `lost_certificate`.")
+            MISSTEP_LIMIT_ARGUMENTS, "Instead of `run`, for `lost_certificate`.")
         .def("lost_certificate",
              [](SparingProof &self) {
                  std::vector<StateId> states;

@@ -142,7 +142,8 @@ void define_game(nb::module_ &module) {
 
 void define_risk(nb::module_ &module) {
     define_game(module);
-    nb::class_<GameSpace>(module, "JaniGame", "What can be reached from some states of a task, with probabilities.")
+    nb::class_<GameSpace>(module, "JaniGame",
+                          "The part of a task that is reachable from some states, with probabilities.")
         .def(
             "__init__",
             [](GameSpace *self, std::shared_ptr<JaniTransitions> transitions, const std::vector<StateId> &roots,

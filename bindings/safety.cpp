@@ -50,7 +50,7 @@ void define_deciders(nb::module_ &module) {
             [](Decider &self, StateId id, std::optional<std::uint64_t> radius) {
                 return name(self.known(id, radius_of(radius)));
             },
-            nb::arg("id"), nb::arg("radius") = nb::none(), "What is known without work.")
+            nb::arg("id"), nb::arg("radius") = nb::none(), "What is known without search.")
         .def(
             "smallest_radius",
             [](Decider &self, StateId id, std::optional<std::uint64_t> largest, std::optional<double> seconds,

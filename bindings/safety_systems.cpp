@@ -257,8 +257,7 @@ nb::tuple to_python(const safety::Expansion &expansion) {
 void define_system(nb::module_ &module) {
     using safety::System;
     static constexpr const char *KINDS[] = {"unseen", "open", "unsafe", "goal", "dead end"};
-    nb::class_<System>(module, "SafetySystem",
-                       "A transition system under a policy, as far as anybody has looked at it.")
+    nb::class_<System>(module, "SafetySystem", "A transition system under a policy, as far as it has been explored.")
         .def(
             "__init__",
             [](System *self, std::shared_ptr<safety::Transitions> transitions,

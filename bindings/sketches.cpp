@@ -93,7 +93,7 @@ nb::object features(BoundSketch &self, const StateBatch &states) {
 }  // namespace
 
 void define_sketches(nb::module_ &module) {
-    nb::class_<BoundSketch>(module, "Sketch", "A sketch of width 0 on a task. One object a thread.")
+    nb::class_<BoundSketch>(module, "Sketch", "A sketch of width 0 on a task. One object per thread.")
         .def(
             "__init__",
             [](BoundSketch *self, TaskHandle &task, int objects, const std::vector<bool> &pairs, const Table &always,

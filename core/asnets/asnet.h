@@ -23,9 +23,9 @@ namespace misstep {
 //  - A matrix is applied to the facts of a slot before they are gathered by the operators ("project, then gather"): operators
 //    share facts, so there are never more distinct facts in a slot than operators, and mostly far fewer.
 //  - The last layers are computed only where they are read: numbers of the candidates, and features of their related facts.
-//  - A state is evaluated at a time. Its features fit into the nearest caches, while those of a batch would not; eight
-//    facts go through a matrix together (kernels.h).
-// So an operator costs a few additions of vectors a layer, and the matrix products that remain are those of facts.
+//  - One state is evaluated at a time. Its features fit into the nearest caches, while those of a batch would not;
+//    eight facts go through a matrix together (kernels.h).
+// So an operator costs a few additions of vectors per layer, and the matrix products that remain are those of facts.
 //
 // Everything is one thread, and an object serves one thread at a time: it owns the memory it works in. Results do not depend
 // on the machine, on the batch, or on earlier states.
@@ -103,7 +103,7 @@ class ASNet : public NativePolicy {
     std::vector<std::vector<PropositionModule>> proposition_modules_;
     std::vector<OutputModule> output_modules_;
 
-    // Scratch. Row fact_count() of the facts' features stands for MISSING: all -1.
+    // Scratch memory. Row fact_count() of the facts' features stands for MISSING: all -1.
     std::vector<int> all_facts_;
     Floats pooled_;
     Floats facts_[2];

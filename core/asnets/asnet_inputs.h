@@ -9,7 +9,7 @@
 
 namespace misstep {
 
-// Action layer 0 of an ASNet, by looking results up.
+// Action layer 0 of an ASNet, computed by table look-ups.
 //
 // The input of an operator is the truth of its related facts, which of them are goals, and whether it applies. Only the
 // truths change from state to state, and applicability follows from them when every precondition is the truth or
@@ -36,11 +36,11 @@ class ASNetInputs {
     int table_rows() const { return table_rows_; }
     // The schema that each row of the tables belongs to.
     int schema_of_row(int row) const { return schema_of_row_[row]; }
-    // Whether set_state looks at the applicable operators at all.
+    // Whether set_state needs the applicable operators at all.
     bool needs_applicable() const { return any_open_; }
 
    private:
-    // What an operator has in common with others: its truth pattern determines the rest of its input.
+    // What operators of a group have in common: the truth pattern determines the rest of their input.
     struct Pattern {
         int schema;
         std::vector<int> slot_bits;  // bit of each slot; or TRUE, or MISSING

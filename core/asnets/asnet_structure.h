@@ -7,7 +7,7 @@
 
 namespace misstep {
 
-// How a task looks to an ASNet: its operators sorted by schema, its facts sorted by predicate, and which facts
+// A task as an ASNet sees it: its operators sorted by schema, its facts sorted by predicate, and which facts
 // each operator is related to. Operators and facts are numbered by their place in these orders.
 struct ASNetStructure {
     static constexpr int MISSING = -1;  // a related atom that is never true

@@ -39,7 +39,7 @@ namespace misstep {
 //
 // What differs from the published algorithm:
 //   - Only forward growth: the states met backwards may be unreachable, and conditional effects have no regression.
-//   - Goals are not expanded. No cheapest plan goes on behind a goal.
+//   - Goals are not expanded, because no cheapest plan continues after a goal.
 //   - "This iteration found no new state" ends the published algorithm, but proves nothing: the n states around each
 //     plan state may all lie in what was seen around another. Here `exhausted` is reported by a search that ran out of
 //     states before it ran out of n; around the start of a plan it proves the distance of the start to be exact, and so
@@ -59,7 +59,7 @@ class BoundStore {
         Progress progress;
         Limit limit = Limit::none;  // the one that has bitten
 
-        // False once a limit has bitten.
+        // False once a limit is reached.
         bool allows(const BoundStore &store) {
             if (limit == Limit::none && progress.generated >= max_generated) limit = Limit::generated;
             if (limit == Limit::none) limit = watch.check(progress, [&] { return store.bytes(); });
@@ -72,12 +72,12 @@ class BoundStore {
     BoundStore &operator=(const BoundStore &) = delete;
 
     StateId add(const int *values) { return transitions_.add(values); }
-    // Takes the transitions of a valid plan in, by expanding its states up to the first goal or until a limit bites.
+    // Adds the transitions of a valid plan, by expanding its states up to the first goal or until a limit is reached.
     void add_plan(StateId start, std::span<const OperatorId> plan, Budget &budget);
     // Looks around a state: walks over transitions, nearest states first, until their number reaches n. True if it ran
     // out of states before.
     bool grow(StateId root, std::uint64_t n, Budget &budget);
-    // Takes in one transition, or those of a path, without expanding anything. Each operator must apply when its turn
+    // Adds one transition, or those of a path, without expanding anything. Each operator must apply when its turn
     // comes.
     StateId add_transition(StateId source, OperatorId op) { return transitions_.add_transition(source, op); }
     void add_path(StateId start, std::span<const OperatorId> operators);

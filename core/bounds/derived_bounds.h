@@ -27,7 +27,7 @@ class DerivedBounds {
    public:
     DerivedBounds(const TransitionCache &graph, const GoalDistances &plans) : graph_(graph), plans_(plans) {}
 
-    void add_jump(StateId state, StateId source, Cost value);  // nothing new if it was told before
+    void add_jump(StateId state, StateId source, Cost value);  // no effect if it was added before
     std::size_t jumps() const { return jumps_.size(); }
     bool empty() const { return jumps_.empty(); }
     // Takes in what has changed since the last time; the distances have to be up to date.

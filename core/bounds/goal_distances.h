@@ -8,7 +8,7 @@
 
 namespace misstep {
 
-// For every state of a transition cache, the cheapest way to a goal through the transitions known so far.
+// For every state of a transition cache, the cheapest path to a goal through the transitions known so far.
 //
 // New transitions can only make ways cheaper. So nothing is computed afresh when the graph has grown: each new transition
 // may improve its source, and improvements travel backwards in the order of Dijkstra's algorithm until they
@@ -20,7 +20,7 @@ class GoalDistances {
    public:
     explicit GoalDistances(const TransitionCache &graph) : graph_(graph) {}
 
-    // Takes in what was generated since the last time. The others below speak of the graph as it was then.
+    // Takes in what was generated since the last time. The functions below refer to the graph at that time.
     void update();
 
     Cost cost(StateId id) const { return distances_[id].cost; }  // INFINITE_COST if no way is known

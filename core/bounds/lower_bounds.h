@@ -21,7 +21,7 @@ class LowerBounds {
     explicit LowerBounds(const TransitionCache &graph) : graph_(graph) {}
 
     void raise(StateId id, Cost bound);
-    // Takes in what was raised or generated since the last time. The next ones speak of the graph as it was then.
+    // Takes in what was raised or generated since the last time. The next functions refer to the graph at that time.
     void update();
     Cost cost(StateId id) const { return bounds_[id]; }
 

@@ -4,7 +4,7 @@
 
 namespace misstep::dominance {
 
-// Makes one state of states that behave alike: same goal status, and each label leads to states that behave alike. Exact, so h*
+// Merges states that behave alike: same goal status, and each label leads to states that behave alike. Exact, so h*
 // of every state of the task is kept. Expects a pruned factor; returns whether it shrank.
 bool shrink_by_bisimulation(Factor &factor);
 

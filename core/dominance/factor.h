@@ -25,7 +25,7 @@ struct LabelledTransitions {
 
 // A labelled transition system over the values of some variables.
 //
-// A label that is not listed is irrelevant: it has a loop at every state. A label that is listed with nothing but a loop
+// A label that is not listed is irrelevant: it has a loop at every state. A label that is listed with only a loop
 // at every state says the same and is taken out (`drop_loops`). A listed label without transitions can never be executed.
 struct Factor {
     std::vector<int> variables;  // sorted

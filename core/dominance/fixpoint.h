@@ -12,7 +12,7 @@
 
 namespace misstep::dominance {
 
-// D of one factor on its way down to the greatest solution of its inequalities, for fixed weights of the labels.
+// D of one factor, decreasing to the greatest solution of its inequalities, for fixed weights of the labels.
 //
 // By the definition, each pair (s, t) is looked at by itself. Here it is done for whole rows. A challenge (a class of labels with
 // a target s') gives one vector: for each t, the best that t can answer. It depends on row s' alone, and bounds the rows of

@@ -5,7 +5,7 @@
 
 namespace misstep::dominance {
 
-// Makes one label of labels that cost the same and differ in one factor only; there it gets all their transitions. Exact: which
+// Merges labels that cost the same and differ in one factor only; there it gets all their transitions. Exact: which
 // transition to take in that factor is the planner's choice. Factors take turns in order until a round changes nothing.
 // Returns whether anything changed. It may stop at any time: `work` says when.
 bool reduce_labels(Factoring &factoring, Work &work);

@@ -9,7 +9,7 @@
 namespace misstep::dominance::naive {
 
 // The inequalities of quantitative simulation as they are written down: for every pair of states, every challenge, every walk of
-// internal moves and every answer, over and over again. Slow and obviously right: the twin that `simulate` is tested
+// internal moves and every answer, over and over again. Slow but obviously right: the twin that `simulate` is tested
 // against. It shares nothing with it but the factors. No budgets.
 class Reference {
    public:

@@ -14,7 +14,8 @@
 
 namespace misstep::dominance {
 
-// Runs work(i) for i = 0..count-1 on some threads, while the calling thread watches the limits. The work must look at `stop`
+// Runs work(i) for i = 0..count-1 on several threads, while the calling thread watches the limits. The work must look
+// at `stop`
 // now and then. An exception (of the work, or Ctrl-C in the poll callback) stops everything and is thrown again here.
 class Crew {
    public:

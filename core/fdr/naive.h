@@ -6,7 +6,7 @@
 
 namespace misstep::naive {
 
-// Scans all operators. Slow and obviously right: the twin that the successor generator is tested against.
+// Scans all operators. Slow but obviously right: the twin that the successor generator is tested against.
 inline std::vector<OperatorId> applicable(const Task &task, const int *values) {
     std::vector<OperatorId> result;
     for (OperatorId op = 0; op < task.operator_count(); ++op)

@@ -33,7 +33,7 @@ class RelaxedDeadEnds : public DeadEnds {
     HMax hmax_;
 };
 
-// A small greedy search that runs out of states is a proof as well. One that runs out of budget is none.
+// A small greedy search that runs out of states is a proof as well, but not one that runs out of budget.
 class SearchDeadEnds : public DeadEnds {
    public:
     SearchDeadEnds(const SuccessorGenerator &generator, std::shared_ptr<const RelaxedTask> relaxed,
@@ -47,7 +47,7 @@ class SearchDeadEnds : public DeadEnds {
     std::uint64_t expansions_;
 };
 
-// All of them, where the whole state space is known.
+// All dead ends, if the whole state space is known.
 class ExactDeadEnds : public DeadEnds {
    public:
     explicit ExactDeadEnds(const StateSpace &space) : space_(space) {}

@@ -13,7 +13,7 @@
 
 namespace misstep {
 
-// The h of P24's biases: h(x) to the goal, and h(x, y) from state to state. INFINITE_COST proves that there is no way.
+// The h of P24's biases: h(x) to the goal, and h(x, y) from state to state. INFINITE_COST proves that there is no path.
 class Estimate {
    public:
     virtual ~Estimate() = default;
@@ -63,7 +63,7 @@ class FFEstimate : public Estimate {
     std::vector<int> values_;
 };
 
-// The same values, one exploration a pair and nothing kept: what the fast version is compared with.
+// The same values with one exploration per pair and no cache: what the fast version is compared with.
 class NaiveFFEstimate : public Estimate {
    public:
     NaiveFFEstimate(const PolicyGraph &graph, std::shared_ptr<const RelaxedTask> relaxed)

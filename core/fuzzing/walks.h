@@ -12,8 +12,8 @@ namespace misstep {
 // Where a walk may go next.
 //
 // A fuzzer spends its time in the inner loop of the papers' algorithms: list the successors of a state, drop those not
-// worth a test, see what the policy does in the rest, weigh them, choose one. Python leads through that loop; this
-// library holds what happens inside of it.
+// worth a test, see what the policy does in the rest, weigh them, choose one. Python runs that loop; this
+// library does the work inside it.
 //
 //   walks.h         successors that survive, and whole walks if no bias asks for the policy
 //   partial_runs.h  what the policy does in all survivors, within the budgets of an expansion, asked in batches
@@ -27,7 +27,7 @@ namespace misstep {
 // a step of a walk mostly reads what is known. What is kept never changes a result: it is a function of
 // the state, or of the state and the number of steps.
 //
-// Randomness comes from outside, one stream an iteration of the outer loop. The number of draws depends on the walk
+// Random numbers come from outside, one stream per iteration of the outer loop. The number of draws depends on the walk
 // alone, never on batches or on what is known already.
 class Walks {
    public:

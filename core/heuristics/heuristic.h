@@ -7,7 +7,7 @@
 
 namespace misstep {
 
-// An estimate of the cost of reaching the goal. Evaluation reuses buffers of the object: one object a thread.
+// An estimate of the cost of reaching the goal. Evaluation reuses buffers of the object: one object per thread.
 class Heuristic {
    public:
     virtual ~Heuristic() = default;
@@ -15,7 +15,7 @@ class Heuristic {
     // INFINITE_COST proves that the goal cannot be reached from the state.
     virtual Cost evaluate(const int *values) = 0;
 
-    // Operators of the last evaluated state that look helpful, in increasing order; none if the heuristic has no notion of it.
+    // Helpful operators of the last evaluated state, in increasing order; empty if the heuristic has no such notion.
     virtual std::span<const OperatorId> helpful() const { return {}; }
 
     virtual std::size_t bytes() const = 0;

@@ -11,7 +11,7 @@
 
 namespace misstep::naive {
 
-// Slow and obviously right twins of the heuristics of the delete relaxation, for tests.
+// Slow but obviously right twins of the heuristics of the delete relaxation, for tests.
 
 inline constexpr std::int64_t UNREACHED = INFINITE_COST;
 

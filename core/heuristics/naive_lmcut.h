@@ -54,7 +54,7 @@ struct Cut {
 
 // LM-cut with everything recomputed for every cut, and the justification graph written out. The supporter is the
 // first of the most expensive preconditions, so that values may differ from those of LMCut, which
-// breaks ties otherwise. Returns no cuts if the goal is unreachable: see hmax.
+// breaks ties differently. Returns no cuts if the goal is unreachable: see hmax.
 inline std::vector<Cut> lmcut(const Task &task, std::span<const Fact> goal, const int *values) {
     struct Edge {
         int from, to;

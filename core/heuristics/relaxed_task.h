@@ -8,7 +8,7 @@
 
 namespace misstep {
 
-// The delete relaxation of a task, in flat arrays. Built once a task; immutable, so threads may share it.
+// The delete relaxation of a task, in flat arrays. Built once per task; immutable, so threads may share it.
 //
 // A relaxed operator stands for the effects of one operator that share their conditions: its preconditions are
 // those of the operator and the conditions, its effects a list of facts. Compared with one unary operator per

@@ -5,7 +5,7 @@
 
 namespace misstep {
 
-// Finds operators that a plan can do without.
+// Finds superfluous operators of a plan.
 //
 // Leaving out one operator may make later ones inapplicable; they are left out with it, and if the rest still ends in a
 // goal, all of them were superfluous together. Everything is decided by executing what is left, so conditional

@@ -10,7 +10,7 @@ struct ArasOptions {
     std::uint64_t growth = 1000;  // generated states around each state of the plan, doubled in each iteration
     std::uint64_t iterations = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t generated = std::numeric_limits<std::uint64_t>::max();
-    Cost stop_below = 0;    // any plan cheaper than this will do
+    Cost stop_below = 0;    // stop at any plan cheaper than this
     bool eliminate = true;  // false: plan neighbourhood graph search alone
 };
 
@@ -32,10 +32,10 @@ struct ArasResult {
     Progress progress;
 };
 
-// Aras: action elimination and plan neighbourhood graph search by turns. Each starts from what the other has found.
+// Aras: action elimination and plan neighbourhood graph search in turn. Each starts from the result of the other.
 //
 // Whatever ends it, the result is a plan from `start` that has been executed and costs at most what the given one
-// costs. The store keeps all that was seen. Throws InvalidPlan if `plan` is none.
+// costs. The store keeps all that was seen. Throws InvalidPlan if `plan` is not a plan.
 ArasResult aras(BoundStore &store, const int *start, std::span<const OperatorId> plan, const ArasOptions &options,
                 const Limits &limits);
 

@@ -14,7 +14,7 @@ namespace misstep::jani {
 // The condition is brought into negation normal form. A comparison e <= 0 costs max(0, e), an equation |e|, and what only
 // needs the next larger value costs epsilon more (1 for integers, 1e-5 for reals). Conjunctions add up, disjunctions
 // take the cheapest. e need not be linear: then the number has no geometric meaning, but it is still zero if and only if
-// the comparison holds. What is no comparison (a cell of an array of Booleans, say) counts 0 or 1. A comparison
+// the comparison holds. Other conditions (such as a cell of an array of Booleans) count 0 or 1. A comparison
 // without a result counts 1: evaluating the condition itself decides whether that is an error, and here every
 // comparison is looked at, also those that the condition would skip.
 class Distance {

@@ -33,10 +33,10 @@ struct Weighted {
     std::vector<double> weights;
 };
 
-// Runs a task. States are interned to dense ids, and what was computed of a state is kept under its id.
+// Runs a task. States get dense ids, and everything that is computed for a state is kept under its id.
 //
 // The order of questions is fixed: a state is unsafe, or else a goal, or else a dead end, or none of these. Unsafe states and goals
-// are terminal for the task even where the model goes on: they have no labels here. `raw` asks the model alone.
+// are terminal for the task even if the model continues: they have no labels here. `raw` asks the model alone.
 //
 // A label's outcomes are those of all enabled edges with it, each once, in the order of the file; an outcome
 // of probability zero does not exist. Where the environment moves by itself (Silent::step), silent edges count as edges of every
@@ -54,7 +54,7 @@ class Engine {
     int label_count() const { return static_cast<int>(model_.labels().size()); }
     LabelId environment_label() const { return model_.environment_label(); }
 
-    // Throws a ModelError if the values are no state.
+    // Throws a ModelError if the values are not a state.
     StateId intern(const Word *values);
     StateId find(const Word *values) const;  // NO_STATE if it was never seen
     void values(StateId id, Word *result) const { model_.layout().unpack(registry_[id], result); }

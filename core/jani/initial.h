@@ -15,14 +15,14 @@ namespace misstep::jani {
 
 // Draws start states, uniformly.
 //
-// A list is a list. A condition is taken apart into conjuncts; those on one slot shrink its domain. What is left is
+// A list is used as it is. A condition is split into conjuncts; those on one slot shrink its domain. What is left is
 // enumerated if that takes at most 2^20 steps (with look-ahead on linear conjuncts). Otherwise values are
 // proposed and checked: each slot uniformly in its domain, except that the slots of one linear equation over integers are
 // drawn together, by counting how many ways there are to complete each partial sum. Counting proposes solutions of that
 // equation uniformly, so that what passes the other conjuncts is uniform too, and if there are none, nothing is
 // ever rejected: "the loads sum to 15" is hopeless for plain rejection and immediate here.
 //
-// Where next to nothing passes, the solutions hang together, as in "each block lies on another one, and none on itself".
+// If almost nothing passes, the slots depend on each other, as in "each block lies on another one, and none on itself".
 // Then the search draws consequences of each value before it goes on, by tables (table_search.h) or, where domains are too
 // large for these, by intervals (narrowing.h). That enumerates the solutions if there are not too many; else single ones are
 // searched for at random, which is the only case that is not uniform.

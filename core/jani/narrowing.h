@@ -30,7 +30,7 @@ class Narrowing {
 
     // Draw consequences of all conditions. False: no state satisfies them.
     bool start();
-    // Draw consequences of a smaller interval of a slot. False: none is left. Then the caller goes back.
+    // Draw consequences of a smaller interval of a slot. False: no value is left, and the caller has to backtrack.
     bool restrict(SlotId slot, Interval interval);
 
     // Whether everything in a condition was understood: then a state in which all slots are fixed satisfies it.
@@ -43,7 +43,7 @@ class Narrowing {
    private:
     struct Part {
         Op op;
-        bool known;  // integers and Booleans, by an operator of which we know how to think
+        bool known;  // integers and Booleans, by an operator that we can reason about
         bool boolean;
         Word word, length;
         std::int32_t arguments[3];

@@ -6,13 +6,13 @@
 
 #include "jani/expression.h"
 
-// What the operators compute, for constant folding and for programs alike: there is one semantics.
+// The operators, for constant folding and for programs alike, so that there is one semantics.
 //
 // Integers are exact, and leaving 64 bits is an error. Every result of an operation on reals is finite, or it is an error.
 // Nothing here is ever contracted or reordered by the compiler, so a plain Python evaluator gets the same bits.
 namespace misstep::jani {
 
-// An operation without a result. Who runs the program adds the place and the state.
+// An operation without a result. The caller adds the place and the state.
 struct Fault {
     const char *what;
 };

@@ -37,7 +37,7 @@ class TableSearch {
     bool enumerate(std::uint64_t max_steps, const std::function<void()> &found, const std::function<bool()> &go_on = {},
                    bool hurry = false);
 
-    // One solution, by chance but not uniformly, in the registers. False: it went astray.
+    // A random solution, not uniform, in the registers. False: the search failed.
     bool descend(CounterRandom &random);
 
    private:

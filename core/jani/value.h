@@ -20,7 +20,7 @@ inline Word stored_real(double value) { return std::bit_cast<Word>(value + 0.0);
 const char *name(Type type);
 std::string text(Type type, Word value);
 
-// The model does something that it must not: leaves the bounds of a variable, divides by zero. `where` is the JSON path of the
+// An error of the model: it leaves the bounds of a variable, or divides by zero. `where` is the JSON path of the
 // culprit. `unsupported` is set where the model is fine, and only we cannot handle it.
 struct ModelError : std::runtime_error {
     explicit ModelError(const std::string &what, std::string where = "", std::string expected = "",

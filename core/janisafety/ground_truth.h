@@ -6,7 +6,7 @@
 
 namespace misstep::safety {
 
-// What is true of every state of a whole space. Nothing here is lazy: it is what the deciders are checked against, and it
+// The truth about every state of a whole space. Nothing here is lazy: the deciders are checked against it, and it
 // shares nothing with them but the definitions.
 struct GroundTruth {
     Limit limit = Limit::none;           // other than none: the rest is empty

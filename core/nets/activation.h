@@ -4,9 +4,9 @@
 
 namespace misstep {
 
-// What stands between the layers of a network, applied to each number on its own.
+// The function between the layers of a network, applied to each number separately.
 //
-// The definitions are those of PyTorch. Functions that are no polynomials come from the C library of the machine.
+// The definitions are those of PyTorch. Functions other than polynomials come from the C library of the machine.
 // Undefined numbers stay undefined.
 struct Activation {
     enum class Kind { identity, relu, leaky_relu, elu, tanh, sigmoid, silu, gelu, gelu_tanh };

@@ -8,7 +8,7 @@
 
 namespace misstep {
 
-// An ensemble of decision trees: each output is the sum of what the leaves reached in all trees add to it.
+// An ensemble of decision trees: each output is the sum of the numbers in the leaves reached in all trees.
 //
 // Whether a number equal to a threshold goes left, and whether it is first rounded to single precision, differs between the
 // programs that train trees. States of planning tasks are small integers and thresholds often lie on them or halfway, so

@@ -11,7 +11,7 @@ namespace misstep {
 
 // Greedy best-first search whose transitions all go into a bound store, a few expansions at a time.
 //
-// It does not look for a goal but for states that somebody knows something about: in between, the caller compares
+// It does not look for a goal but for states with known bounds: in between, the caller compares
 // the states that were met with others, and stops when that has told enough. Bounds find their way back by the transitions.
 class GreedyLookahead {
    public:

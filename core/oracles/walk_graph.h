@@ -11,7 +11,7 @@ namespace misstep {
 // least as good as the other.
 class WalkGraph {
    public:
-    // Looks for all ways of one operator, and of none.
+    // Looks for all ways with one operator or none.
     WalkGraph(const SuccessorGenerator &generator, const ValuePreorder &order, std::span<const int> walk);
 
     std::size_t size() const { return size_; }

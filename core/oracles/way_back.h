@@ -11,7 +11,7 @@
 
 namespace misstep {
 
-// Goes back along walks: a plan for where a walk ended from a plan of a state that it passed.
+// Goes back along walks: makes a plan for the end of a walk from a plan of a state that it passed.
 //
 // No analysis of the domain is needed. One operator leads from state x to y if its result is at least as good as y
 // (value_preorder.h); then whatever works from y works after it. So the states of the walk and these operators form

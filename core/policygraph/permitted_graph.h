@@ -10,7 +10,7 @@
 
 namespace misstep {
 
-// What a set-valued policy permits, state by state, and the chooser that makes the worst of it.
+// What a set-valued policy permits, state by state, and the chooser that takes the worst permitted run.
 //
 // The permitted runs from a state s form a graph. Its first levels, as many as have at most `limit` states together,
 // are the ball of s; only states of the ball are asked about. If nothing leads out of the ball, s is closed, and
@@ -22,7 +22,7 @@ namespace misstep {
 //     there the chooser stops, names that operator, or stays in its strongly connected component;
 //   - where failures can be reached it goes to the nearest one, else to the nearest state where the policy crashes;
 //   - elsewhere all permitted runs reach the goal and never come back to a state, and it takes a cheapest one
-//     (a dearest one if `dearest`).
+//     (a most expensive one if `dearest`).
 // Where s is not closed it goes to the nearest stop in the ball, else to the nearest crash, else to the nearest state
 // without an answer in time, else along the shortest cycle through s, else it takes the lowest operator. A stop in k
 // steps stays in sight: the ball of the successor reaches at least one level less far than the ball of s. Ties always go
@@ -52,7 +52,7 @@ class PermittedGraph {
     struct Facts {
         bool closed;
         Cost least;  // no permitted run is cheaper; INFINITE_COST, where closed: none reaches the goal
-        Cost most;  // where closed and all permitted runs reach the goal: what the dearest costs; else INFINITE_COST
+        Cost most;   // where closed and all permitted runs reach the goal: the highest cost; else INFINITE_COST
     };
     Facts facts(StateId id);
     // The states whose permitted operators prove these facts, the goals and crashes among them left out.

@@ -20,7 +20,7 @@ namespace misstep {
 // twice on the plan found, so its deviations are a patch: change the policy in these states, and it reaches the goal.
 //
 // Ways with the same number of deviations form a layer, and a layer is searched by cost. A policy need not be native,
-// so the search stops where it needs decisions, and its owner goes on with it when the policy has been asked. Within
+// so the search stops where it needs decisions, and its owner continues it when the policy has been asked. Within
 // a layer the search only follows the policy, so it asks for the runs from all ways with which the layer begins, at once.
 //
 // An admissible heuristic prunes dead ends and what cannot keep within the bound. It may be dear, so a way with one more

@@ -4,7 +4,7 @@
 
 namespace misstep::safety {
 
-// What the deciders share whose search nodes are pairs (state, deviations left).
+// The common part of deciders whose search nodes are pairs (state, deviations left).
 //
 // Facts are kept by state: the least budget known to be enough and the largest one known not to be. A committed node brings its
 // label along. Following the label of the least budget everywhere is a strategy that depends on the state alone: an outcome was

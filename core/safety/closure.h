@@ -5,11 +5,12 @@
 
 namespace misstep::safety {
 
-// Everything that the policy can get to from some starts, as a proof needs it.
+// All states that the policy can reach from some starts, as a proof needs them.
 //
 // If none of these states is unsafe, they are an inductive set: it contains the starts, the policy does not lead out of it whatever
 // the outcomes are, and it is disjoint from what is unsafe. So the states with the policy's labels are the certificate that the
-// policy is safe, and anybody can check it without searching. An `Envelope` (envelope.h) is the small sister that keeps no set.
+// policy is safe, and it can be checked without searching. An `Envelope` (envelope.h) is the simpler version, which
+// keeps no set.
 //
 // Breadth-first, so that a run into the first unsafe state is a shortest one. The policy is asked in batches of bounded size, since
 // a layer may have millions of states. What was explored stays, so that the work can go on after an unsafe state or a limit.

@@ -11,7 +11,7 @@ namespace misstep::safety {
 // strategy needs more deviations than there are states, so finite radii above fit below.
 using Radius = std::uint32_t;
 inline constexpr Radius UNBOUNDED = 1U << 30;
-// Larger than any radius, the unbounded one included: in place of a radius nobody knows. (With UNBOUNDED here, every
+// Larger than any radius, including the unbounded one: stands for an unknown radius. (With UNBOUNDED here, every
 // state would look safe within the unbounded radius from the start.)
 inline constexpr Radius NOT_KNOWN = 1U << 31;
 

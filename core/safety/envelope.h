@@ -5,7 +5,7 @@
 
 namespace misstep::safety {
 
-// What the policy can get to from some states, all of it.
+// All states that the policy can reach from some states.
 struct Envelope {
     Limit limit = Limit::none;   // other than none: neither a path nor a proof
     bool is_safe = false;        // proven: no run of the policy from there is ever unsafe

@@ -9,7 +9,7 @@ namespace misstep::safety {
 // probable: an outcome by the model's probabilities, whatever it looks like; no lookahead.
 enum class Select : std::uint8_t { greedy, sample, uniform, probable };
 // What a layer of a lookahead holds. fresh: the states met there for the first time. all: every state that many steps away, also by a
-// detour, which is how Algorithm 1 reads.
+// detour, as in Algorithm 1.
 enum class Layers : std::uint8_t { fresh, all };
 // How a run of the fuzzer ended.
 enum class RunEnd : std::uint8_t { unsafe, exhausted, step_limit, revisit };

@@ -4,8 +4,8 @@
 
 namespace misstep::safety {
 
-// What a policy's runs look like, where they get unsafe: which decisions add how much risk, and which unsafe run is most
-// likely. These rank and illustrate; nothing is proven by them.
+// The unsafe runs of a policy: how much risk each decision adds, and which unsafe run is most
+// likely. These numbers rank and illustrate; they prove nothing.
 
 // The value of the policy's label in each state, if everything after it were done as well as possible: bounds on the mean of the
 // least risks of the outcomes, over the edge that is worst. 0 where the chain has no label.

@@ -25,7 +25,7 @@ class LabelTable : public LabelPolicy {
     std::vector<LabelId> labels_;
 };
 
-// A policy that has been told better in some states: the repair of a bug by a strategy that avoids it.
+// A policy with other labels in some states: the repair of a bug by a strategy that avoids it.
 class PatchedPolicy : public LabelPolicy {
    public:
     PatchedPolicy(std::shared_ptr<LabelPolicy> inner, std::unordered_map<StateId, LabelId> patches)

@@ -5,7 +5,7 @@
 
 namespace misstep::safety {
 
-// The probability to get unsafe, in bounds that hold in floating point.
+// The probability of becoming unsafe, with bounds that hold in floating point.
 //
 // The risk of a state is the least solution of V(s) = min over labels of max over edges of the mean of V over the edge's
 // outcomes, with V = 1 in unsafe states and 0 in goals and dead ends. Under a policy a state has one label, and the same

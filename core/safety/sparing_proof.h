@@ -21,7 +21,7 @@ namespace misstep::safety {
 class SparingProof {
    public:
     enum class End : std::uint8_t { open, safe, unsafe };
-    static constexpr LabelId ANY = -2;  // in the place of a label: whatever the policy says
+    static constexpr LabelId ANY = -2;  // in place of a label: any label
 
     SparingProof(System &system, std::span<const StateId> starts);
     SparingProof(const SparingProof &) = delete;

@@ -8,7 +8,7 @@
 
 namespace misstep::safety {
 
-// What a state without an applicable label counts as.
+// How a state without an applicable label counts.
 enum class DeadEnds : std::uint8_t { safe, unsafe, error };
 // What to do with a policy that names no applicable label. filter: take its best-valued label that applies, an error if it
 // values none of them. stop_safe: its run ends there. error: an error.
@@ -62,7 +62,7 @@ class Ranking {
     std::uint32_t first_;
 };
 
-// A transition system under a policy, as far as anybody has looked at it.
+// A transition system under a policy, as far as it has been explored.
 //
 // All questions of this library are about one system: can the policy get from here into an unsafe state, could another
 // strategy avoid that, with how many deviations, and which decision gave it away. The algorithms that answer them meet the same
@@ -130,7 +130,7 @@ class System {
     double distance_to_unsafe(StateId id) { return transitions_->distance_to_unsafe(id); }
     StateId sample(CounterRandom &random) { return transitions_->sample(random); }
 
-    // An id larger than that of any state that was looked at.
+    // An id larger than that of any explored state.
     StateId known_states() { return static_cast<StateId>(kinds_.entries().size()); }
     std::uint64_t expansions() const { return expanded_; }   // states whose transitions were asked for
     std::uint64_t policy_calls() const { return policy_calls_; }

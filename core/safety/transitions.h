@@ -46,8 +46,8 @@ class Transitions {
     virtual std::uint8_t flags(StateId id) = 0;  // PLAIN, or of UNSAFE and GOAL
     // Adds to an empty expansion. Not called for unsafe states and goals. No label: a dead end.
     virtual void expand(StateId id, Expansion &result) = 0;
-    // How far the state looks from being unsafe: 0 if and only if it is. Guides the fuzzer and the order in which labels are
-    // tried, and no answer depends on it. Asked only if there is more to say than 0 or 1.
+    // An estimate of the distance to unsafe states: 0 if and only if the state is unsafe. Guides the fuzzer and the
+    // order in which labels are tried, and no answer depends on it. Asked only if there is more to say than 0 or 1.
     virtual bool has_distance() const { return false; }
     virtual double distance(StateId) { return 1; }
     // The same from the unsafety condition alone, where `distance` may know more. By default 0 or 1.
@@ -66,7 +66,7 @@ class Transitions {
 
     // The label of states where the environment alone can move: no policy is asked there. NO_LABEL: there are none.
     virtual LabelId environment_label() const { return NO_LABEL; }
-    // What the states take; 0 where that is small or not known.
+    // The memory of the states; 0 if it is small or unknown.
     virtual std::size_t bytes() const { return 0; }
 
     // For messages.
@@ -74,7 +74,7 @@ class Transitions {
     virtual std::string label_name(LabelId label) const { return "label " + std::to_string(label); }
 };
 
-// A policy over labels. It is asked once a state.
+// A policy over labels. It is asked once per state.
 class LabelPolicy {
    public:
     virtual ~LabelPolicy() = default;
@@ -82,11 +82,11 @@ class LabelPolicy {
     // One of the labels that apply; NO_LABEL or another one if it knows no better, see Inapplicable.
     virtual LabelId choose(StateId id, std::span<const LabelId> applicable) = 0;
 
-    // How good it thinks each of these labels is; the higher, the better.
+    // The policy's value of each of these labels; higher is better.
     virtual bool has_values() const { return false; }
     virtual void values(StateId, std::span<const LabelId>, std::span<double>) {}
 
-    // It will be asked about these states soon: the occasion to evaluate them all at once.
+    // The policy will be asked about these states soon and may evaluate them all at once.
     virtual void prepare(std::span<const StateId>) {}
 };
 

@@ -4,7 +4,7 @@
 
 namespace misstep::safety {
 
-// What the deciders share that raise lower bounds on J until they are exact where it matters.
+// The common part of deciders that raise lower bounds on J until they are exact where it matters.
 //
 // Bounds start at 0 and only ever grow by Bellman backups, so they never exceed J. If they do not change any more on a set of states
 // that is closed under one best label each, then following these labels costs no more than the bounds say, so they are

@@ -19,7 +19,7 @@ class AStar {
     AStar(const SuccessorGenerator &generator, Heuristic *heuristic, const int *start, Cost bound = INFINITE_COST,
           const int *target = nullptr);
 
-    // Runs until it is decided or a limit bites; calling it again goes on where it stopped, and the budgets of
+    // Runs until it is decided or a limit is reached; calling it again continues where it stopped, and the budgets of
     // `limits` count from the beginning of the search, its seconds from this call.
     SearchResult run(const Limits &limits);
 

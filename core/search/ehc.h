@@ -14,7 +14,7 @@ struct EhcOptions {
     bool by_cost = false;  // search a phase by cost instead of by number of steps
 };
 
-// Enforced hill-climbing: from the current state search, nearest first, for any state that the heuristic likes
+// Enforced hill-climbing: from the current state search, nearest first, for any state that the heuristic values
 // better, move there, repeat. Each phase has a closed list of its own, so a phase may walk back over states of
 // earlier ones; the plan may then visit a state twice, and callers shorten it if they care.
 //

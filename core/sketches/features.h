@@ -7,7 +7,7 @@
 
 namespace misstep {
 
-// The features of a sketch in a state, and in what follows it by an operator.
+// The features of a sketch in a state, and in its successors.
 //
 // A decision of a sketch looks at all successors of a state, so what counts is how little is done for one of them:
 //  - Sets that do not depend on the state are computed once.
@@ -19,7 +19,7 @@ namespace misstep {
 // One thread at a time; values do not depend on earlier states.
 class SketchFeatures {
    public:
-    // `compared` are the features that somebody wants to know of successors. The task must outlive the object.
+    // `compared` are the features that are needed of successors. The task must outlive the object.
     SketchFeatures(const SketchProgram &program, const Task &task, const std::vector<char> &compared);
     SketchFeatures(const SketchFeatures &) = delete;
     SketchFeatures &operator=(const SketchFeatures &) = delete;

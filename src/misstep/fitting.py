@@ -1,4 +1,4 @@
-"""Text for a terminal of a certain width: lines are broken between words, and no word is ever cut."""
+"""Fits text into the width of a terminal: lines are broken between words, and no word is ever cut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+""")
 def fitted(text: str, width: int) -> str:
     """The lines of a text, none wider than `width` unless a single word is.
 
-    What follows a label, or an indentation, stays below it. A command goes on after a backslash, as a shell wants it.
+    Continued lines are indented below the text after a label or an indentation. A command is continued with a
+    backslash, as a shell expects it.
     """
     lines: list[str] = []
     for line in text.split("\n"):
@@ -25,8 +26,8 @@ def fitted(text: str, width: int) -> str:
 
 
 def paragraph(titles: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
-    """A row of a table that is too wide: the first cell, and below it titles and values of the others that have one."""
-    # A name says what it is, a number does not.
+    """A row of a table that is too wide: the first cell, and below it the titles and values of the other cells."""
+    # A name needs no title, a number does.
     yield f"{titles[0]} {row[0]}" if _NUMBER.fullmatch(row[0]) else row[0]
     line = ""
     for title, cell in zip(titles[1:], row[1:], strict=True):
@@ -65,7 +66,7 @@ def _wrapped(line: str, indent: int, width: int) -> list[str]:
 
 
 def broken_command(line: str, at: int, width: int) -> list[str]:
-    """A line with a command from position `at` on, in lines that a shell reads as one."""
+    """A line with a command from position `at` on, broken into lines that a shell reads as one."""
     words = _SHELL_WORD.findall(line[at:])
     lines, current = [], line[:at] + words[0]
     for word in words[1:]:

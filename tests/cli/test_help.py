@@ -70,7 +70,7 @@ def test_a_campaign_in_the_place_of_a_task_is_told_how_to_go_on(tmp_path: Path) 
     for arguments in (["--resume", str(folder)], [str(folder), "--policy", "optimal", "-o", "new"]):
         done = misstep("test", *arguments)
         assert done.returncode == 2
-        assert f"misstep test --resume --out {folder} goes on" in done.stderr
+        assert f"misstep test --resume --out {folder} continues" in done.stderr
     assert misstep("test", "--resume", "--out", str(folder)).returncode == 0
 
 

@@ -231,12 +231,14 @@ def test_writes_that_are_cut(tmp_path: Path, tiny: Tiny, file: str, models: int)
     size = (tmp_path / "whole" / file).stat().st_size
     size -= 100 if file == "log.jsonl" else 1  # seconds in the log have more or fewer digits
     with files_up_to(size):
-        with pytest.raises(InputFileError, match=r"cannot write.*go on with --resume") as refused:
+        with pytest.raises(
+            InputFileError, match=r"cannot write.*continue with --resume"
+        ) as refused:
             train(train_tasks(), [gripper(3)], out, settings)
         assert refused.value.where == str(out / file)
         assert not list(out.rglob(".*"))
         assert len(read_tree(out)) == models
-        with pytest.raises(InputFileError, match="go on with --resume"):
+        with pytest.raises(InputFileError, match="continue with --resume"):
             resume(train_tasks(), [gripper(3)], out)
     resume(train_tasks(), [gripper(3)], out)
     assert contents(out) == contents(tmp_path / "whole")

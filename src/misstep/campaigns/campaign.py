@@ -302,7 +302,7 @@ class Campaign:
         made.write(as_path("the shield", path, "the path of a file"))
         return made
 
-    # -- going on ---------------------------------------------------------------------------------
+    # -- continuing -------------------------------------------------------------------------------
 
     def save(self, folder: StrPath) -> Campaign:
         """Copy the campaign into a new folder; returns the campaign there."""

@@ -1,9 +1,9 @@
-"""Rows as their tables hold them, written by the core.
+"""Encodes rows for their tables, in the core.
 
 A campaign stores a handful of rows for each record, and Python takes longer to check their values and to write their
-lists as JSON than SQLite takes to store them. So the core does that for rows whose values are of the plainest types,
-which are nearly all. What it does not know is left to `encoded` of the row, which also has the words for errors: the
-two write the same, and the tests compare them.
+lists as JSON than SQLite takes to store them. So the core does this for rows whose values have plain types, which are
+nearly all. Other rows are left to `encoded` of the row, which also makes the error messages. Both write the same, and
+the tests compare them.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _COLUMNS: dict[type[PlainRow], tuple[str, tuple[_Means | None, ...]]] = {
 
 
 def encoded_rows(task: int, rows: Iterable[PlainRow]) -> list[tuple[Any, ...]]:
-    """Rows of one kind as their table holds them, the task first: what `encoded` writes, many times as fast."""
-    from misstep import _core  # here: it takes long to load, and readers need nothing of it
+    """Rows of one kind as stored in their table, the task first: the same as `encoded`, but many times as fast."""
+    from misstep import _core  # imported here: it takes long to load, and readers do not need it
 
     own = list(rows)
     if not own:

@@ -16,7 +16,7 @@ def packed_source(source: dict[str, Any]) -> bytes:
 
 
 def read_source(packed: bytes, most: int) -> dict[str, Any]:
-    """The reverse; at most so many bytes."""
+    """The reverse; an error if it has more than so many bytes."""
     source = parse_json(unpack(packed, most))
     if not isinstance(source, dict) or not isinstance(source.get("files"), dict):
         raise ValueError("it has no files")

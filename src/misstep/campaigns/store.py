@@ -199,7 +199,7 @@ class Store(Transactions):
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def check_there(self) -> None:
-        """An error if the database has lost its name: SQLite goes on writing to a file that was removed."""
+        """An error if the database has lost its name: SQLite would keep writing to a file that was removed."""
         if self.folder is None or self.readonly or _identity(self._file) == self._identity:
             return
         raise InputFileError(
@@ -437,7 +437,7 @@ def difference(known: Tree, given: Tree) -> str | None:
 
 
 def open_store(folder: str | os.PathLike[str], *, readonly: bool = False) -> Store:
-    """Open a campaign, to go on with it or only to read."""
+    """Open a campaign, to continue it or only to read."""
     place = Path(folder)
     try:
         if not place.is_dir():

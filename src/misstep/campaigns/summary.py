@@ -321,7 +321,7 @@ class _Counter:
         if cut:
             self.remarks.append(
                 f"{findings.name}: {cut} lookaheads reached their limit of states without a unique closest one and "
-                "went on from one of the closest; --lookahead-cap N lets them look further"
+                "continued from one of the closest; --lookahead-cap N lets them look further"
             )
 
     def _count_risks(self, findings: Findings) -> None:

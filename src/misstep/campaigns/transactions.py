@@ -1,9 +1,9 @@
-"""Transactions of a store: units that are whole or not there, and units that are committed together.
+"""Transactions of a store: a unit is stored completely or not at all, and units may be committed together.
 
-A commit takes longer than the rows of a quick unit. The engine therefore gathers units that end within a tenth of a
-second of each other (`unit(gathered=True)`) and commits before it waits for anything that may take longer. A kill loses
-finished units of a tenth of a second at most; an error or Ctrl-C none, but where it hits the storing itself. The sums
-of the seal are written once a transaction, with the rows that they are about.
+A commit takes longer than storing the rows of a quick unit. The engine therefore gathers units that end within a tenth
+of a second (`unit(gathered=True)`) and commits before it waits for anything that may take longer. A kill loses at most
+the units of the last tenth of a second; an error or Ctrl-C loses none, unless it interrupts the storing itself. The
+sums of the seal are written once per transaction, with their rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from misstep.campaigns.database import translated
 from misstep.campaigns.seal import Seal
 from misstep.errors import UsageError
 
-GATHERED_SECONDS = 0.1  # that a finished unit waits for its commit at most, while more are coming
+GATHERED_SECONDS = (
+    0.1  # the longest that a finished unit waits for its commit, while more are coming
+)
 
 
 class Transactions(ABC):
@@ -43,7 +45,7 @@ class Transactions(ABC):
     def unit(self, *, gathered: bool = False) -> Iterator[None]:
         """Everything stored inside is stored together or not at all. Units inside a unit belong to it.
 
-        A gathered one is not committed when it ends, and those after it are not, either: `commit` does that for all.
+        A gathered unit is not committed when it ends, nor are those after it: `commit` commits all of them.
         """
         if self._is_inside:
             yield
@@ -76,7 +78,7 @@ class Transactions(ABC):
         return max(0.0, self._gathering + GATHERED_SECONDS - monotonic())
 
     def commit(self) -> None:
-        """Write what was gathered, all units together, with the sums that belong to them."""
+        """Commit all gathered units together, with their sums."""
         if self._gathering is None:
             return
         assert self._seal is not None
@@ -98,7 +100,7 @@ class Transactions(ABC):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Several queries that see one moment, while somebody else may be writing."""
+        """Lets several queries see the same state of the database, while another process may be writing."""
         if self.connection.in_transaction:
             yield
             return

@@ -34,7 +34,7 @@ from misstep.checking.strategy import (
     validate_unsafe_run,
 )
 
-# Not `campaign`: who replays a plan does not wait for the reader of models.
+# Not `campaign`, so that replaying a plan does not import the reader of models.
 __all__ = [
     "CheckError",
     "DerivationReport",

@@ -1,8 +1,8 @@
 """Check a whole campaign from its files alone.
 
-A campaign keeps the sources of its tasks beside its records. So everything that has a proof can be checked again by
-somebody who trusts neither the engine nor the program that wrote the files: `planning_records` and `model_records`
-say how. The database is read in one transaction and never written.
+A campaign keeps the sources of its tasks beside its records. So everything that has a proof can be checked again
+without trusting the engine or the program that wrote the files: `planning_records` and `model_records` do this. The
+database is read in one transaction and never written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def check_campaign(
 ) -> CampaignReport:
     """Check all records of the campaign in a folder. `progress` is told how many of how many are done.
 
-    In full, also what has no proof is computed again, as far as that can be done here."""
+    In full, claims without a proof are also computed again, as far as that can be done here."""
     path = Path(folder) / DATABASE
     for end in ("", "-wal", "-shm", "-journal"):
         if Path(f"{path}{end}").is_symlink():
@@ -114,8 +114,8 @@ def _findings(store: Store, task: StoredTask, report: CampaignReport) -> Iterato
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that does not write. SQLite wants to write beside a database whose log is in use; where it cannot,
-    the file is read as it stands, or a copy of it together with its log."""
+    """A connection that does not write. SQLite needs to write beside a database whose log is in use; if it cannot,
+    the file is read as it is, or a copy of it together with its log."""
     with ExitStack() as stack:
         connection = _shared(path)
         log = path.with_name(path.name + "-wal")
@@ -130,7 +130,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _shared(path: Path) -> sqlite3.Connection | None:
-    """A connection beside others; None if SQLite cannot write what that takes."""
+    """A connection that allows others at the same time; None if SQLite cannot write the files that it needs."""
     connection = _connected(path, "ro")
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -15,7 +15,7 @@ from misstep.checking.shared import SharedStrategy
 
 
 def closed_problem(task: SafetyTask, strategy: SharedStrategy) -> str | None:
-    """What is wrong with a strategy that was read from a file, if something is."""
+    """The error in a strategy that was read from a file, or None."""
     if len(strategy.columns) != len(task.model.slots):
         return f"its states have {len(strategy.columns)} values, not {len(task.model.slots)}"
     try:
@@ -54,7 +54,9 @@ def _targets(
     ends: dict[State, str | None],
 ) -> list[int]:
     if list(map(repr, task.read_state(state))) != list(map(repr, state)):
-        raise CheckError("it is not a state of the model")  # true and 1 are equal, and not the same
+        raise CheckError(
+            "it is not a state of the model"
+        )  # true and 1 are equal in Python, but not here
     if task.is_unsafe(state):
         raise CheckError("it is unsafe")
     if task.is_goal(state):
@@ -77,7 +79,7 @@ def _targets(
 
 
 def end_problem(task: SafetyTask, state: State) -> str | None:
-    """Why a run cannot end well in a state for which the strategy has no label."""
+    """The reason why a run must not end in a state for which the strategy has no label."""
     if task.is_unsafe(state):
         return "is unsafe"
     if task.is_goal(state) or task.model.is_dead_end(state):

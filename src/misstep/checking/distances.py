@@ -1,7 +1,7 @@
 """Compute the costs of the cheapest plans of a task by listing all states: slow, simple, independent code.
 
-A replay in full computes lower bounds again. Where the states that can be reached from the tested ones are few enough,
-this is done here: forward to all of them, then backward from the goals.
+A full replay computes lower bounds again. If few enough states can be reached from the tested ones, this is done here:
+forward to all of them, then backward from the goals.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LIMIT = 5_000_000  # tests of an operator in a state: some seconds
 
 
 class Distances:
-    """h* of all states that can be reached; `known` is false where these were too many."""
+    """h* of all states that can be reached; `known` is false if there were too many."""
 
     def __init__(self, task: SasTask, starts: Iterable[State], limit: int = LIMIT) -> None:
         self._task = task

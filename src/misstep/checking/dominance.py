@@ -29,12 +29,12 @@ Summands = list[tuple[tuple[int, ...], int]]  # of each factor: its variables an
 
 
 class Values(Protocol):
-    """Something that knows D(dominated, dominating); None: minus infinity."""
+    """Gives D(dominated, dominating); None means minus infinity."""
 
     def value(self, dominated: State, dominating: State) -> int | None: ...
 
     def summands(self, dominated: State, dominating: State) -> list[Summands]:
-        """What the factors say, for each factoring whose factors all say something."""
+        """The values of the factors, for each factoring whose factors all have a value."""
 
 
 class TableError(ValueError):
@@ -55,7 +55,7 @@ class _Factor:
     nodes: tuple[_Node, ...]
     size: int
     table: Sequence[int] | None  # None: 0 for equal states, nothing for others
-    nothing: int  # the entry that says nothing
+    nothing: int  # the entry for no value
 
     def abstract(self, state: State, node: int = -1) -> int:
         found = self.nodes[node]
@@ -151,7 +151,7 @@ def _factor(reader: _Reader) -> _Factor:
 
 @dataclass(frozen=True, slots=True)
 class DerivationReport:
-    """Whether the derivation holds, the bound that it proves, and otherwise the first thing that is wrong."""
+    """Whether the derivation holds, the bound that it proves, and otherwise the first error."""
 
     valid: bool
     bound: int
@@ -209,7 +209,7 @@ def validate_derivation(
 
 
 def _jump_problem(step: Mapping[str, Any], here: State, tables: Values) -> str:
-    """What a jump from here claims although the tables do not; empty if there is nothing."""
+    """The claims of a jump from here that the tables do not support; empty if there are none."""
     dominated = tuple(step["state"])
     value = tables.value(dominated, here)
     if value is None or value != step["value"]:
@@ -222,7 +222,7 @@ def _jump_problem(step: Mapping[str, Any], here: State, tables: Values) -> str:
 
 
 def _is_step(task: SasTask, step: Any) -> bool:
-    """Whether it can be followed at all; records are files, and files can be changed."""
+    """Whether the step is well-formed; records are files, and files can be changed."""
     if not isinstance(step, Mapping):
         return False
     if "operator" in step:
@@ -244,7 +244,7 @@ def _is_step(task: SasTask, step: Any) -> bool:
 
 
 def _makes_up(factors: Any, value: int, known: Sequence[Summands]) -> bool:
-    """Whether these are the summands of a factoring that gives the value. More than one may."""
+    """Whether these are the summands of a factoring that gives the value; several factorings may give it."""
     return any(
         factors == [{"variables": list(variables), "value": part} for variables, part in summands]
         for summands in known

@@ -1,4 +1,4 @@
-"""The checker's own error: something keeps it from answering. A wrong record is an answer, not an error."""
+"""The checker's own error: it cannot answer. A wrong record is an answer, not an error."""
 
 from __future__ import annotations
 

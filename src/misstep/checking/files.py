@@ -1,4 +1,4 @@
-"""Read a text file, with every way that can fail turned into an error that names the file."""
+"""Read a text file; every failure becomes an error that names the file."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from misstep.checking.stored import StoredContradiction, StoredVerdict, integer
 from misstep.errors import MisstepError
 
 Decisions = Sequence[tuple[Hashable, object]]
-"""Of a run: the states where the policy was asked, and its answers."""
+"""The states of a run where the policy was asked, with its answers."""
 STOPS = {"stuck": -1, "error": -2}
 
 
@@ -42,7 +42,7 @@ class Contradictions:
     def problem(
         self, verdict: StoredVerdict, decisions: Decisions, report: CampaignReport
     ) -> str | None:
-        """Of a verdict that rests on a run, given from the state of the verdict on."""
+        """Checks a verdict that rests on a run; the run is given from the state of the verdict on."""
         step = next((i for i, (state, _) in enumerate(decisions) if state in self.first), None)
         if verdict.verdict == "FLAKY":
             claims = (verdict.kind, verdict.plan, verdict.derivation, verdict.strategy)
@@ -59,7 +59,7 @@ class Contradictions:
         )
 
     def left_over(self, runs: Iterator[Decisions]) -> Iterator[str]:
-        """What is wrong with the contradictions themselves, given all runs."""
+        """The errors in the contradictions themselves, given all runs."""
         yield from self.problems
         if not self.first:
             return

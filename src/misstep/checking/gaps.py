@@ -26,16 +26,16 @@ class Conclusion(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What is said of all permitted runs of a set-valued policy; infinite numbers are infinite here."""
+    """The claims about all permitted runs of a set-valued policy; infinite numbers are infinite here."""
 
     closed: bool  # all of them are known
     least: Cost  # none is cheaper
-    most: Cost  # where all of them are known to reach the goal: the dearest
-    costly_some: bool  # whether the dearest one counts
+    most: Cost  # the most expensive, if all of them are known to reach the goal
+    costly_some: bool  # whether the most expensive one counts
 
 
 class Spent(NamedTuple):
-    """What a policy costs: exactly, or at least; and what a bug that comes of it is called."""
+    """The cost of a policy, exact or as a lower bound, and the name of the resulting kind of bug."""
 
     least: Cost
     exact: bool

@@ -1,15 +1,15 @@
 """Records of JANI models, checked from the files of the model and the stored tables.
 
-An unsafe run is a bug of the policy in those of its states from where unsafe states can be avoided. So a record
+An unsafe run shows a bug of the policy in those of its states from which unsafe states can be avoided. So a record
 needs two things: the run, which is followed label by label, and a strategy, which many records share. Every state of a
-strategy is looked at, once for all of them (`closed`); if anything is wrong with it, all records that rest on it are
+strategy is checked once for all records (`closed`); if anything is wrong with it, all records that rest on it are
 refused.
 
-How many deviations from the policy a strategy has can be counted only where the policy's decisions are known, that
-is on the stored runs. Elsewhere it is taken to agree, so that the count is a lower bound, which a campaign with a
-radius is held to; taken to deviate, it is an upper bound, which the smallest radius is held to.
+Deviations of a strategy from the policy can be counted only where the policy's decisions are known, that is, on the
+stored runs. If the strategy is assumed to agree elsewhere, the count is a lower bound, which must not exceed the radius
+of a campaign; if it is assumed to deviate, the count is an upper bound, to which the smallest radius is compared.
 
-A bug whose strategy was too large to be kept has no witness in the files. It is refused, unless the states from where
+A bug whose strategy was too large to be stored has no witness in the files. It is refused, unless the states from which
 unsafe ones can be avoided are few enough to be listed (`safe_states`).
 """
 
@@ -93,7 +93,7 @@ class ModelRecords:
         self.left_open = store.left_open(task.id)
         self.safe = SafeStates(self.task, FULL_LIMIT if report.full else LIMIT)
         self.bugs: set[State] = set()  # with a witness
-        self.better: dict[State, set[int]] = defaultdict(set)  # what strategies do there
+        self.better: dict[State, set[int]] = defaultdict(set)  # the labels of strategies there
         self.claimed: dict[State, set[str]] = defaultdict(set)  # verdicts
         self._successors: dict[tuple[State, int], list[State]] = {}
         self._packed = {number: row for number, *row in store.strategies(task.id)}
@@ -101,12 +101,12 @@ class ModelRecords:
         self.risks = ModelRiskRecords(store, task, self.task, report)
 
     def findings(self) -> Iterator[Finding]:
-        """Of runs and faults, what is wrong is told with the records that they belong to, if there are any."""
+        """Errors in runs and faults are reported with the records that they belong to, if there are any."""
         runs = {number: self._followed(run) for number, run in self.runs.items()}
         for entry in self.entries:
             self._take_claims(entry)
         problems = [self._checked(entry, runs) for entry in self.entries]
-        # What strategies have proven is known now.
+        # From here on it is known what strategies have proven.
         wrong = {
             number: list(self._wrong_faults(number, runs.get(number)))
             for number in self.faults.keys() | runs.keys()
@@ -133,11 +133,11 @@ class ModelRecords:
             yield Finding(f"{self.name}:{number}", "a verdict without a state")
 
     def _take_claims(self, entry: StoredState) -> None:
-        """What is said of a state, whether it holds or not: faults are held to it."""
+        """The claims about a state, true or not; faults must agree with them."""
         try:
             state = self.task.read_state(loaded(entry.state, "the state"))
         except (MisstepError, RecursionError):
-            return  # told with the record
+            return  # reported with the record
         run = self.runs.get(entry.run) if isinstance(entry.run, int) else None
         if run is not None and run.outcome != "safe":  # which says nothing of what could be avoided
             self.claimed[state] |= {str(own.verdict) for own in self.verdicts[entry.number]}
@@ -172,7 +172,7 @@ class ModelRecords:
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))
 
     def _outcomes(self, state: State, label: int) -> list[State]:
-        """Kept, as runs and strategies pass the same states often."""
+        """Cached, because runs and strategies often pass the same states."""
         key = (state, label)
         if key not in self._successors:
             if len(self._successors) > 200_000:
@@ -189,7 +189,7 @@ class ModelRecords:
     # Runs
 
     def _followed(self, run: StoredRun) -> Followed | str:
-        """The run, or why it is none into an unsafe state."""
+        """The run, or the reason why it does not lead into an unsafe state."""
         try:
             labels = integers(run.operators, "the run")
             found = loaded(run.states, "the states of the run")
@@ -272,7 +272,7 @@ class ModelRecords:
         return None
 
     def _proof_problem(self, verdict: StoredVerdict, state: State) -> str | None:
-        """Of a state from where all runs of the policy are said to be safe: its decisions are the strategy."""
+        """Checks a state from which all runs of the policy are claimed to be safe: its decisions are the strategy."""
         if verdict.verdict != "NOT A BUG" or (verdict.low, verdict.high) != (0, 0):
             return (
                 "the policy is said to be safe here, and the verdict or the radius says otherwise"
@@ -290,7 +290,7 @@ class ModelRecords:
         return None
 
     def _lost_problem(self, state: State) -> str | None:
-        """Of a state from where unsafe ones are said not to be avoidable, within the radius of the campaign."""
+        """Checks a state from which it is claimed that unsafe states cannot be avoided within the campaign's radius."""
         safe = self.safe.is_safe(state) if self.report.full else None
         if safe and math.isinf(self.radius):
             return "unsafe states can be avoided from here, and the verdict is NOT A BUG"
@@ -334,7 +334,7 @@ class ModelRecords:
         return None
 
     def _strategy(self, number: object) -> SafeStrategy | str:
-        """A strategy that was checked, or what is wrong with it."""
+        """A strategy that was checked, or the error in it."""
         key = integer(number, "the number of the strategy")
         if key not in self._strategies:
             self._strategies[key] = self._read_strategy(key)
@@ -357,7 +357,7 @@ class ModelRecords:
     # Faults
 
     def _wrong_faults(self, number: int, run: Followed | str | None) -> Iterator[tuple[int, str]]:
-        """Steps of a run with wrong faults, and what is wrong; those of a wrong run are not looked at."""
+        """The steps of a run with wrong faults, with the errors; faults of a wrong run are not checked."""
         if isinstance(run, Followed) and (missing := self._missing_fault(number, run)):
             yield missing
         for fault in self.faults[number]:
@@ -402,13 +402,13 @@ class ModelRecords:
         return None
 
     def _missing_fault(self, number: int, run: Followed) -> tuple[int, str] | None:
-        """A decision that leads from a bug to where unsafe states cannot be avoided is a fault.
+        """A decision that leads from a bug to a state where unsafe states cannot be avoided must be listed as a fault.
 
-        Where the budget left something open, it may have left open whether a decision is a fault."""
+        If the budget left something open, it may have left open whether a decision is a fault."""
         if self.contradictions.first or self.left_open:
             return None
         if self.lent and run.states[0] not in self.bugs:
-            return None  # there a run belongs to one record, and only those of bugs are blamed
+            return None  # there a run belongs to one record, and faults are searched only on runs of bugs
         known = {fault.step for fault in self.faults[number]}
         for step in reversed(range(len(run.labels))):
             after = run.states[step + 1]
@@ -439,7 +439,7 @@ class ModelRecords:
     def _safety_problem(self, here: State, better: object) -> str | None:
         """A fault is made where unsafe states can be avoided, and the better label avoids them."""
         claimed = self.claimed[here]
-        # Of states that were tested again the budget may have left one open, and decided it later for another's blame.
+        # The budget may have left a state open that was decided later, in the search for another one's fault.
         if not claimed & {"BUG", "FLAKY"} and not (self.lent and claimed <= {"UNKNOWN"}):
             return "no bug is recorded of its state"
         if better is None or better in self.better[here]:

@@ -1,14 +1,13 @@
-"""How likely it is to get unsafe, computed again from the files of a model.
+"""Computes the probability of becoming unsafe again, from the files of a model.
 
-All states that can be reached are listed: by the decisions of the policy that are stored, for its own risk, or by all
-labels, for the least possible one. Where several edges of a label are enabled, the worst is taken. The probability is
-the least solution of its equations. It is approached from below, starting with 0, and from above, starting with
-1 where unsafe states cannot be avoided for certain. Every mean is moved outward by more than rounding can do, so the
-truth lies in between at any time. Where the environment can go round in circles, the upper end may stay too
-high; then a claim is not checked, which is said.
+All reachable states are listed: by the stored decisions of the policy, for its own risk, or by all labels, for the
+least possible one. If several edges of a label are enabled, the worst is taken. The probability is the least solution
+of its equations. It is approached from below, starting with 0, and from above, starting with 1 where unsafe states
+cannot be avoided for certain. Every mean is moved outward by more than the rounding error, so the truth always lies in
+between. If the environment can cycle, the upper bound may stay too high; then the claim is reported as not checked.
 
-A claim is refused if it excludes what was computed here. The two methods are as close as `PRECISION`: a claim that is
-off by less is not noticed.
+A claim is refused if it excludes the result computed here. The two methods agree up to `PRECISION`: smaller errors of a
+claim are not noticed.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Choice = Callable[[State], Sequence[int] | None]
 
 
 class TooLargeError(CheckError):
-    """More would have to be computed than is done in a replay."""
+    """The computation is too large for a replay."""
 
 
 class Risks:
@@ -47,7 +46,7 @@ class Risks:
         return self._known[state]
 
     def problem(self, state: State, claimed: Interval) -> str | None:
-        """What is wrong with the claim that the risk lies between two numbers."""
+        """The error in the claim that the risk lies between two numbers."""
         low, high = self.of(state)
         if claimed[0] > high or claimed[1] < low:
             return f"it is between {low:.9f} and {high:.9f}, and not {claimed[0]:.9f} to {claimed[1]:.9f}"
@@ -124,7 +123,7 @@ class _Equations:
         return fresh
 
     def solved(self) -> tuple[list[float], list[float]]:
-        """Bounds for each state. States that were met last come first: values flow back to where they began."""
+        """Bounds for each state. States that were found last come first, because values propagate backwards."""
         low, high = [0.0] * len(self.numbers), [1.0] * len(self.numbers)
         for number, (least, most) in self._fixed.items():
             low[number], high[number] = least, most
@@ -170,7 +169,7 @@ class _Equations:
 
 
 def _mean(edge: Edge, values: Sequence[float], sign: int) -> float:
-    """Moved outward, but never out of what it is the mean of, which is exact."""
+    """The mean, moved outward, but never beyond the exact range of its terms."""
     terms = [values[outcome] for outcome, _ in edge]
     least, most = min(terms), max(terms)
     if least == most:

@@ -1,7 +1,7 @@
-"""The risks that a campaign says of the states of a model, held to what the checker computes itself.
+"""Compares the risks that a campaign claims for states of a model with those that the checker computes itself.
 
 The least risk follows from the model alone. The policy's own risk follows from its decisions, which are stored for all
-states that it can get to, unless they are too many; where a stored run shows a decision, it has to be the same.
+states that it can reach, unless there are too many; decisions in stored runs must agree with them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ModelRiskRecords:
         self._own: Risks | None = None
 
     def problem(self, number: int, state: State, passed: Decisions) -> str | None:
-        """What is wrong with the risks of a state; `passed`: decisions of its run."""
+        """The error in the risks of a state; `passed`: decisions of its run."""
         claim = self._claims.get(number)
         if claim is None:
             return None

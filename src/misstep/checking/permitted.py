@@ -1,9 +1,9 @@
 """Claims about all permitted runs of a set-valued policy, checked from what it permits, state by state.
 
-The policy's word is taken for what it permits in a state: that is a row of the table `permitted`. Everything else is
-computed again here: where the permitted operators lead, that no state is missing, whether a goal can be reached,
-whether a run can go round for ever, and what the cheapest and the dearest run cost. Runs end in goal states, so nothing
-is permitted there.
+What the policy permits in a state is taken from a row of the table `permitted`. Everything else is computed again here:
+where the permitted operators lead, that no state is missing, whether a goal can be reached, whether a run can cycle for
+ever, and the costs of the cheapest and of the most expensive run. Runs end in goal states, so nothing is permitted
+there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PermittedSets:
         return len(self._sets)
 
     def add(self, state: State, operators: Sequence[int]) -> None:
-        """Take a row in; an error if it is none, or contradicts an earlier one."""
+        """Add a row; an error if it is malformed or contradicts an earlier one."""
         given = tuple(operators)
         if any(not 0 <= op < len(self.task.operators) for op in given):
             raise CheckError(f"an operator is permitted that does not exist: {list(given)}")
@@ -49,7 +49,7 @@ class PermittedSets:
             raise CheckError("a state has two sets of permitted operators")
 
     def operators(self, state: State) -> tuple[int, ...] | None:
-        """None: it is not recorded what is permitted there."""
+        """The permitted operators in a state; None if they are not recorded."""
         return self._sets.get(state)
 
     def is_goal(self, state: State) -> bool:
@@ -68,11 +68,11 @@ class PermittedSets:
         return self._steps[state]
 
     def decisions(self) -> list[tuple[State, int]]:
-        """Each state with each of its operators, or with -1 where nothing is permitted."""
+        """Each state with each of its operators, or with -1 if nothing is permitted."""
         return [(state, op) for state, own in self._sets.items() for op in own or (-1,)]
 
     def reached(self, start: State) -> list[State]:
-        """The states that permitted runs come to, as far as it is recorded what is permitted there."""
+        """The states that permitted runs reach, as far as the permitted operators are recorded."""
         found = {start: None} if start in self._sets else {}
         queue = list(found)
         for state in queue:
@@ -91,7 +91,7 @@ class PermittedSets:
         outcome: str,
         named: int | None,
     ) -> str | None:
-        """A run: only permitted operators, and it stops where nothing else is permitted than it says."""
+        """Checks a run: it takes only permitted operators, and stops only where the recorded operators allow it."""
         asked = len(operators) + (outcome in ("stuck", "inapplicable"))
         for step in range(asked):
             known = self._sets.get(states[step])
@@ -107,7 +107,7 @@ class PermittedSets:
         return None
 
     def claim_problem(self, state: State, claim: Claim) -> str | None:
-        """What is said about the cheapest, and where all runs are known about the dearest run."""
+        """Checks the claim about the cheapest run, and, if all runs are known, about the most expensive one."""
         least = self._least(state)
         if not claim.closed:
             # More rows may be recorded than the claim was made from; they can only raise the bound.
@@ -129,7 +129,7 @@ class PermittedSets:
         return None
 
     def no_goal_problem(self, state: State) -> str | None:
-        """That no permitted run reaches the goal."""
+        """Checks the claim that no permitted run reaches the goal."""
         closure = self.closure(state)
         if isinstance(closure, str):
             return closure
@@ -140,7 +140,7 @@ class PermittedSets:
     # Graphs
 
     def closure(self, start: State) -> list[State] | str:
-        """All states that permitted runs come to, or that it is not known."""
+        """All states that permitted runs reach, or that they are not known."""
         found = {start: None}
         queue = [start]
         for state in queue:
@@ -155,7 +155,7 @@ class PermittedSets:
         return queue
 
     def _least(self, start: State) -> Cost:
-        """What a permitted run costs at least: until a goal, or a state of which nothing is recorded."""
+        """The least cost of a permitted run to a goal or to a state about which nothing is recorded."""
         best: dict[State, int] = {start: 0}
         done: set[State] = set()
         heap: list[tuple[int, State]] = [(0, start)]
@@ -173,7 +173,7 @@ class PermittedSets:
         return math.inf
 
     def _most(self, start: State, closure: list[State]) -> Cost | str:
-        """What the dearest run costs, or why there is none: some run fails."""
+        """The cost of the most expensive run, or the reason why there is none: some run fails."""
         waiting = dict.fromkeys(closure, 0)  # predecessors that are not done
         for state in closure:
             if self.is_goal(state):

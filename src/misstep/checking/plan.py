@@ -44,9 +44,9 @@ class Failure(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """What happened. Cost, steps and final state are those of the part that could be executed.
+    """The result of a plan. Cost, steps and final state are those of the part that could be executed.
 
-    Where names leave a choice, they are those of the cheapest one that comes as far as any.
+    If names leave a choice, they are those of the cheapest choice that gets as far as any.
     """
 
     valid: bool
@@ -97,10 +97,10 @@ def validate_plan(
     state: Sequence[int] | None = None,
     claimed_cost: int | None = None,
 ) -> PlanReport:
-    """Execute `plan` from `state` (default: the initial state) and see whether it is one.
+    """Execute `plan` from `state` (default: the initial state) and check whether it is a plan.
 
     Operator names may come with or without parentheses. An invalid plan is an answer, not an
-    error; errors are kept for tasks with axioms and for states that are none of this task.
+    error; errors are only for tasks with axioms and for states that do not belong to this task.
     """
     refuse_axioms(task)
     first = task.initial_state if state is None else check_state(task, state)
@@ -159,7 +159,7 @@ def validate_plan(
 
 
 def _followed(task: SasTask, here: State, plan: Sequence[Step]) -> Reached | None:
-    """Where a plan of ids ends, if it is one: the short way, as most plans hold. None: look closer."""
+    """The end of a plan of ids, if it is valid: a fast check, which suffices for most. None: check in detail."""
     cost = 0
     for step in plan:
         if isinstance(step, str) or not 0 <= step < len(task.operators):
@@ -209,7 +209,7 @@ def operators_by_name(task: SasTask, plan: Sequence[str]) -> dict[str, list[Oper
 
 
 def after(reached: Iterable[Reached], operators: Sequence[Operator]) -> list[Reached]:
-    """Where one step leads, with any of these operators that applies; each result once."""
+    """The results of one step with each of these operators that applies; each result once."""
     return list(
         dict.fromkeys(
             (effect_of(state, operator), cost + operator.cost)

@@ -1,10 +1,10 @@
 """Records of planning tasks, checked from the text of the SAS file and the stored tables.
 
-Of each record: the walk that found the state, the policy's run, and for each oracle the plan or derivation, the
-arithmetic that makes the verdict from run and bounds, and the faults along the run. What is proven this way does
-not depend on any code that found it. Lower bounds have no proof; a verdict OPTIMAL, and how large a gap can be at
-most, rests on them. Of a set-valued policy also what is said about all its permitted runs is checked, from what it
-permits in each state (`permitted`).
+For each record this checks the walk that found the state, the policy's run, and for each oracle the plan or derivation,
+the computation of the verdict from run and bounds, and the faults along the run. These proofs do not depend on the code
+that found them. Lower bounds have no proof; the verdict OPTIMAL and the upper bound of a gap rest on them. For a
+set-valued policy, the claims about all its permitted runs are checked as well, from what it permits in each state
+(`permitted`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Followed:
         self.operators = operators
         self.outcome = outcome
         self.spent = spent
-        self.claim = claim  # of a set-valued policy: what is said of all permitted runs
+        self.claim = claim  # for a set-valued policy: the claims about all permitted runs
 
 
 class PlanningRecords:
@@ -98,8 +98,8 @@ class PlanningRecords:
             lambda text: check_state(self.sas, integers(text, "the state")),
         )
         self.decisions: list[Decisions] = []  # of all runs
-        # What a policy answers in a state it answers in every run, unless it has memory or draws at random.
-        # Of a finished campaign: the oracles that every state has a verdict of.
+        # A policy gives the same answer in a state in every run, unless it has memory or is random.
+        # In a finished campaign: the oracles that must have judged every state.
         judged = (own.oracle for rows in self.verdicts.values() for own in rows)
         self.oracles = set(judged) if store.finished() else set()
         self.one_answer = self.nature == "function" and store.one_policy()
@@ -177,7 +177,7 @@ class PlanningRecords:
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[number]))
 
     def _answer_problem(self, number: int, decisions: Decisions) -> str | None:
-        """Another answer than in the run of a record before; of verdicts FLAKY, nothing is said."""
+        """Finds an answer that differs from an earlier record's run; verdicts FLAKY are excepted."""
         if not self.one_answer or any(own.verdict == "FLAKY" for own in self.verdicts[number]):
             return None
         for step, (state, answer) in enumerate(decisions):
@@ -215,7 +215,7 @@ class PlanningRecords:
         return None
 
     def _goes_round(self, number: int) -> bool:
-        """Whether the references from a state on come back to one that they passed."""
+        """Whether the references from a state on form a cycle."""
         seen: set[object] = set()
         here: object = number
         while here is not None and here in self.references:
@@ -227,7 +227,7 @@ class PlanningRecords:
         return False
 
     def _follow(self, state: State, operators: Sequence[int]) -> list[State] | str:
-        """The states that operators lead through, or which of them does not apply."""
+        """The states that operators lead through, or the operator that does not apply."""
         states = [state]
         for step, number in enumerate(operators, 1):
             if not 0 <= number < len(self.sas.operators):
@@ -323,7 +323,7 @@ class PlanningRecords:
         return None
 
     def _lower_problem(self, verdict: StoredVerdict, state: State, lower: Cost) -> str | None:
-        """No proof of a lower bound is kept: it is computed again, or said not to be checked."""
+        """Lower bounds have no stored proof: they are computed again, or reported as not checked."""
         optimal = verdict.verdict == "OPTIMAL"
         truth = None if self.distances is None else self.distances.of(state)
         if truth is None:
@@ -344,7 +344,7 @@ class PlanningRecords:
     def _permitted_problem(
         self, verdict: str, kind: str | None, state: State, run: Followed, lower: Cost
     ) -> str | None:
-        """Of a set-valued policy: what a verdict says beyond the one run that is recorded."""
+        """For a set-valued policy: the claims of a verdict beyond the recorded run."""
         assert run.claim is not None
         if kind in ("fails-some", "crash"):
             return None  # the run is enough
@@ -435,7 +435,7 @@ class PlanningRecords:
         return None
 
     def _loss_problem(self, fault: StoredFault, here: State) -> str | None:
-        """How much a decision loses, and that another one loses less, where the cheapest plans are known."""
+        """Checks how much a decision loses, and that the other one loses less, if the cheapest plans are known."""
 
         def through(decision: object) -> Cost | None:
             if decision is None or self.distances is None:
@@ -460,7 +460,7 @@ class PlanningRecords:
 
 
 def claim_of(text: object, costly_some: bool) -> Claim:
-    """What a run says about all permitted runs."""
+    """The claims of a run about all permitted runs."""
     given = loaded(text, "what is known of the permitted runs")
     if not isinstance(given, dict) or not isinstance(given.get("closed"), bool):
         raise CheckError("it is not said whether all permitted runs are known")

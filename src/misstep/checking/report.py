@@ -1,4 +1,4 @@
-"""What the check of a campaign has found: a finding for each record, and what was and what was not checked."""
+"""The result of checking a campaign: a finding for each record, and what was and was not checked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOT_CHECKED = {
 
 
 class Finding(NamedTuple):
-    """What is wrong with a record, or with something else that is named like one; None: nothing was found."""
+    """The error in a record, or in something else that is named like one; None if no error was found."""
 
     record: str  # "TASK:NUMBER", "TASK run NUMBER" or "TASK"
     problem: str | None
@@ -66,7 +66,7 @@ class CampaignReport:
         return not self.problems
 
     def unproven(self, what: str) -> None:
-        """Something has no proof in the files: it was computed again but too large, or never tried."""
+        """Counts a claim without a proof in the files that was too large to be computed again, or not tried."""
         self.not_checked[what] += 1
         if self.full:
             self.left_open[what] += 1
@@ -118,7 +118,7 @@ def _listed(counts: Counter[str]) -> str:
 
 
 def unjudged(oracles: Iterable[object], verdicts: Iterable[object]) -> str | None:
-    """Of a finished campaign: that an oracle has not judged a state."""
+    """The error that, in a finished campaign, an oracle has not judged a state."""
     missing = set(oracles) - set(verdicts)
     if not missing:
         return None

@@ -1,7 +1,7 @@
-"""The probability that a run of a stochastic policy does not end in a goal, computed again from what it permits.
+"""Computes again the probability that a run of a stochastic policy does not end in a goal, from what it permits.
 
-Its runs are a Markov chain. Where no goal can be reached any more, the probability is 1. Elsewhere the equations of
-the chain are iterated from 0 and from 1, until the two meet.
+Its runs are a Markov chain. In states from which no goal can be reached, the probability is 1. Elsewhere the equations
+of the chain are iterated from 0 and from 1 until both agree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from misstep.checking.sas import State
 LIMIT = 2_000_000  # terms that are added up
 TOLERANCE = 1e-8
 Chain = dict[State, list[tuple[float, State | None]]]
-"""Of each state: probabilities and successors; None: an operator that does not apply."""
+"""For each state: probabilities and successors; None: an operator that does not apply."""
 
 
 def risk_problem(
@@ -25,9 +25,9 @@ def risk_problem(
     start: State,
     claimed: tuple[float, float],
 ) -> str | None:
-    """What is wrong about a risk that is said to lie between two numbers.
+    """The error in the claim that a risk lies between two numbers.
 
-    It is an error if that cannot be told: the sets of all states are kept only where a verdict rests on them."""
+    An exception if this cannot be decided: what is permitted in all states is stored only if a verdict rests on it."""
     states = sets.closure(start)
     if isinstance(states, str):
         raise CheckError(states)
@@ -72,7 +72,7 @@ def _solved(chain: Chain, sets: PermittedSets, start: State) -> tuple[float, flo
 
 
 def _hopeful(chain: Chain, sets: PermittedSets) -> list[State]:
-    """States that are no goals, and from which one can be reached."""
+    """States that are not goals, but from which one can be reached."""
     before: dict[State, list[State]] = defaultdict(list)
     for state, steps in chain.items():
         for _, successor in steps:

@@ -1,10 +1,10 @@
 """Validate runs of a policy: the states it passed, the operators it chose, and how it is said to have ended.
 
-What the policy would answer if asked again is not checked here, only that its answers lead where it is claimed. A run
-that ends in a loop, gets stuck, names an operator that does not apply or crashes has failed for good; a run that was
-cut, or in which the policy did not answer in time, may have gone on either way.
+This does not check whether the policy would give the same answers again, only that its answers lead where it is
+claimed. A run that ends in a loop, gets stuck, names an inapplicable operator or crashes has definitely failed; nothing
+follows from a run that was cut, or in which the policy did not answer in time.
 
-An open-loop policy decides on the whole run at its start, so it may come back to a state and leave it another way:
+An open-loop policy decides on the whole run at its start, so it may come back to a state and leave it in another way:
 `revisits` allows for that.
 """
 
@@ -24,14 +24,14 @@ from misstep.checking.semantics import (
 )
 
 OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout")
-# Those that are what they say if the states are: where an operator did not apply, there is more to look at.
+# Outcomes that are correct if the states are; an operator that did not apply needs a further check.
 _SHORT = ("goal", "loop", "stuck", "error", "cut", "timeout")
 FAILURES = ("loop", "stuck", "inapplicable", "error")
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """Whether everything is as claimed, what the run costs, and otherwise the first thing that is not."""
+    """Whether everything is as claimed, the cost of the run, and otherwise the first error."""
 
     valid: bool
     cost: int
@@ -97,10 +97,10 @@ def validate_run(
 def _followed(
     task: SasTask, states: Sequence[Sequence[int]], operators: Sequence[Step], outcome: str
 ) -> int | None:
-    """What a run of ids costs that passes no state twice, but for the last one of a loop, and ends as it says.
+    """The cost of a run of ids that passes no state twice, except the last one of a loop, and ends as claimed.
 
-    None: look closer. It is the short way, as most runs are so. Only the first state is looked at value by value, as
-    the others are what the operators lead to.
+    None: check in detail. This fast check suffices for most runs. Only the first state is checked value by value, as
+    the others follow from the operators.
     """
     if len(states) != len(operators) + 1:
         return None

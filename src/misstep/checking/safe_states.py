@@ -1,9 +1,9 @@
-"""From which states of a model unsafe states can be avoided for ever, by listing all states that can be reached.
+"""Computes from which states of a model unsafe states can be avoided for ever, by listing all reachable states.
 
-This needs no strategy and no word of the engine. It is slow, so it is done up to a number of states: for bugs whose
-strategy was too large to be kept, and, in full replays, for verdicts NOT A BUG and for faults. How often the policy is
-deviated from does not count here: within a radius, a state that is lost here is lost, and nothing follows from one
-that is not.
+This needs neither a strategy nor the engine. It is slow, so there is a limit on the number of states. It is done for
+bugs whose strategy was too large to be stored, and, in full replays, for verdicts NOT A BUG and for faults. Deviations
+from the policy are not counted here: a state that is lost here is also lost within any radius, but nothing follows from
+a state that is not lost.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SafeStates:
         return self._safe[state]
 
     def _listed(self, start: State) -> dict[State, list[list[State]]] | None:
-        """All states that can be reached and are not decided, with the outcomes of each label that applies."""
+        """All reachable states that are not decided yet, with the outcomes of each applicable label."""
         found: dict[State, list[list[State]]] = {}
         queue, seen = [start], {start}
         for state in queue:  # grows
@@ -50,7 +50,7 @@ class SafeStates:
         return found
 
     def _decide(self, choices: dict[State, list[list[State]]]) -> None:
-        """Lost is what is unsafe, and a state each of whose labels may lead to one that is lost."""
+        """A state is lost if it is unsafe, or if each of its labels may lead to a lost state."""
         leading: dict[State, list[tuple[State, int]]] = defaultdict(list)
         alive = {state: set(range(len(labels))) for state, labels in choices.items()}
         for state, labels in choices.items():

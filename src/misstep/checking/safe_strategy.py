@@ -1,4 +1,4 @@
-"""How often a shared strategy deviates from the policy, as far as stored runs show what the policy does."""
+"""Counts how often a shared strategy deviates from the policy, as far as stored runs show the policy's decisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SafeStrategy:
         return [self.shared.successors(number) for number in range(len(self.shared))]
 
     def _deviations(self, unknown: int) -> list[float]:
-        """Of each state, at most; a decision of the policy that no run shows costs `unknown`."""
+        """The largest number for each state; a decision of the policy that no run shows counts as `unknown`."""
         costs = [
             int(self._decisions[state] != label) if state in self._decisions else unknown
             for state, label in zip(self.shared.states, self.shared.labels, strict=True)
@@ -48,7 +48,7 @@ class SafeStrategy:
         return self.shared.labels[self.shared.numbers[state]]
 
     def most(self, state: State) -> float:
-        """As many deviations as there can be, as far as is known."""
+        """An upper bound on the number of deviations."""
         return self._most[self.shared.numbers[state]]
 
 

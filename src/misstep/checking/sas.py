@@ -1,6 +1,6 @@
 """Planning tasks as the Fast Downward translator writes them: SAS files, version 3.
 
-What a number means where the format leaves room for doubt, checked against Fast Downward:
+The meaning of numbers where the format is ambiguous, checked against Fast Downward:
 
 * An effect line is `n cond_1 ... cond_n var pre post`. `pre` is a precondition of the *operator*,
   also when the effect is conditional: Fast Downward's search moves every `pre` other than -1
@@ -67,7 +67,7 @@ class Operator:
     prevail: tuple[Fact, ...]
     effects: tuple[Effect, ...]
     cost: int
-    """What applying it costs: 1 if the task has no metric, else the number in the file."""
+    """The cost of applying it: 1 if the task has no metric, else the number in the file."""
 
     def preconditions(self) -> tuple[Fact, ...]:
         """Everything that must hold before, each fact once, in the order of the file."""

@@ -1,12 +1,12 @@
-"""Whether the records of a campaign are those that were written: the digest over its rows.
+"""Checks whether the records of a campaign are those that were written, by a digest over its rows.
 
-Who writes a campaign keeps, for each table, the number of its rows and the sum of their digests, modulo 2^256, in
-`meta` under the key `seal`. The digest of a row is the SHA-256 of what Python's `ascii` makes of the tuple of the
-table's name and the values, without columns that hold times; of tables with large values, `("sha256", hex digest)`
+The writer of a campaign stores, for each table, the number of its rows and the sum of their digests, modulo 2^256, in
+`meta` under the key `seal`. The digest of a row is the SHA-256 of the text that Python's `ascii` gives for the tuple of
+the table's name and the values, without columns that hold times; in tables with large values, `("sha256", hex digest)`
 stands for a value of type BLOB. Here the sums are computed again from all rows.
 
-A row that was changed, removed or added by hand shows. Who knows this page can compute new sums as well: the digest
-proves something to those who have noted it elsewhere, and finds what was damaged without intent.
+This finds rows that were changed, removed or added by hand or by accident. Since anyone can compute new sums, the
+digest is a proof only for those who have noted it elsewhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHANGED = "the records are not those that were written"
 
 
 class Sealed:
-    """What the digest says: `problems`, one for each table; `digest` of the whole, to be noted."""
+    """The result: `problems`, one for each table, and the `digest` of the whole campaign, which users can note."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.problems: list[str] = []

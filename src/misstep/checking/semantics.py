@@ -1,4 +1,4 @@
-"""What operators do. A state is a tuple with one value for each variable.
+"""The semantics of operators. A state is a tuple with one value for each variable.
 
 * An operator is applicable if all its preconditions hold: the prevail conditions and the `pre` of
   every effect, conditional or not.
@@ -63,7 +63,7 @@ def violations(state: State, conditions: Sequence[Fact]) -> list[Violation]:
 
 
 def violated_preconditions(state: State, operator: Operator) -> list[Violation]:
-    """What keeps the operator from being applicable; empty means it is applicable."""
+    """The conditions that keep the operator from being applicable; empty if it is applicable."""
     return violations(state, operator.preconditions())
 
 
@@ -97,7 +97,7 @@ def apply(state: State, operator: Operator) -> State:
 
 
 def effect_of(state: State, operator: Operator) -> State:
-    """Where an operator leads that is known to be applicable."""
+    """The successor by an operator that is known to be applicable."""
     successor = list(state)
     for effect in operator.effects:
         if not (effect.conditions and violations(state, effect.conditions)):

@@ -1,7 +1,7 @@
-"""A strategy that many records share, as it lies in the table `strategies`: flat arrays, compressed with zlib.
+"""A strategy that many records share, as stored in the table `strategies`: flat arrays, compressed with zlib.
 
-A strategy says what to do in each of a set of states, so that nothing unsafe is ever met from any of them. What a
-record rests on is the part of it that can come up from its own state (`reachable`). The content is:
+A strategy gives a label for each state of a set, such that no run from any of them becomes unsafe. A record rests on
+the part of it that is reachable from its own state (`reachable`). The content is:
 
     MSS1                   four letters
     states, width, steps   three numbers of 32 bits
@@ -11,8 +11,8 @@ record rests on is the part of it that can come up from its own state (`reachabl
     targets                a letter, then these states, `steps` of them, in ascending order for each state
 
 Letters are `?` for truth values and `b`, `h`, `i`, `q` for whole numbers of 8 to 64 bits, `d` for real ones; all
-numbers are little-endian. Outcomes that are goals or dead ends are no states of a strategy, and no targets. Nothing
-here is believed: whether the labels apply and where they lead is for `closed` to say.
+numbers are little-endian. Outcomes that are goals or dead ends are neither states of a strategy nor targets. Nothing in
+the file is trusted: `closed` checks whether the labels apply and where they lead.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SharedStrategy:
 
     @cached_property
     def numbers(self) -> dict[State, int]:
-        """Of each state its number; an error if one is there twice."""
+        """The number of each state; an error if a state is listed twice."""
         found = {state: number for number, state in enumerate(self.states)}
         if len(found) != len(self):
             raise CheckError("the strategy has a state twice")
@@ -72,7 +72,7 @@ class SharedStrategy:
         return self.targets[self.offsets[number] : self.offsets[number + 1]]
 
     def reachable(self, state: State) -> list[int]:
-        """The states that can come up from one of them, in ascending order; none, if it is not one of them."""
+        """The states that are reachable from one of them, in ascending order; empty if it is not one of them."""
         start = self.numbers.get(state)
         if start is None:
             return []
@@ -89,7 +89,7 @@ class SharedStrategy:
 
 
 def read_shared(content: object, states: object) -> SharedStrategy:
-    """What a row of the table holds; `states` is how many it is said to have."""
+    """The content of a row of the table; `states` is the claimed number of states."""
     data = memoryview(unpacked(content, MAX_BYTES))
     if len(data) < 16 or bytes(data[:4]) != MAGIC:
         raise CheckError("the strategy is damaged: it does not begin as one")
@@ -141,10 +141,10 @@ def _column(data: memoryview, at: int, length: int, letters: str) -> tuple[Seque
 def most_expensive_runs(
     successors: Sequence[Sequence[int]], costs: Sequence[int], starts: Iterable[int]
 ) -> list[float]:
-    """Of each state that the starts lead to: the largest sum of costs on a way from it.
+    """For each state that is reachable from the starts: the largest sum of costs on a path from it.
 
-    It is infinite if something that costs lies on a cycle. Strongly connected components are found by Tarjan, without
-    recursion; a component is complete before all that lead to it, so that each is summed up once.
+    It is infinite if a state with a cost lies on a cycle. Strongly connected components are found by Tarjan's
+    algorithm, without recursion; a component is complete before those that lead to it, so each is summed once.
     """
     count = len(successors)
     index, low = [0] * count, [0] * count  # 0: not seen

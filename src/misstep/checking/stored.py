@@ -1,7 +1,7 @@
-"""The tables of a campaign as they lie in `run.db`, schema 5. Nothing that comes out of a file is trusted.
+"""Reads the tables of a campaign in `run.db`, schema 5. Nothing in a file is trusted.
 
-Columns can hold anything, so every value is tested before it is used; what is damaged is a `CheckError` that says
-what. States, operators and labels are JSON lists, the source of a task is compressed JSON with its files in base64.
+Columns can hold anything, so every value is checked before it is used; damage becomes a `CheckError` that names it.
+States, operators and labels are JSON lists; the source of a task is compressed JSON with its files in base64.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Store:
         return None if row is None else str(row[0])
 
     def setting(self, table: str, key: str) -> str | None:
-        """A text out of the settings, which are TOML. This reads `key = "text"` in a table (before the first one, if it
-        is ""), which is all that is needed, and works where Python brings no reader of TOML along."""
+        """A text from the settings, which are TOML. This reads `key = "text"` in a table (before the first one, if it
+        is ""), which is enough here, and works with versions of Python that have no TOML reader."""
         inside = table == ""
         for line in self._config.splitlines():
             if line.startswith("["):
@@ -146,7 +146,7 @@ class Store:
         return None
 
     def truth(self, table: str, key: str) -> bool:
-        """A truth value out of the settings; false if it is not there."""
+        """A truth value from the settings; false if it is missing."""
         inside = False
         for line in self._config.splitlines():
             if line.startswith("["):
@@ -156,7 +156,7 @@ class Store:
         return False
 
     def nature(self) -> str:
-        """What the policy is: a function of the state, unless the campaign says otherwise."""
+        """The kind of the policy: a function of the state, unless the campaign says otherwise."""
         text = self._meta("nature")
         if text is None:
             return "function"
@@ -171,11 +171,11 @@ class Store:
         yield from self._of("permitted", "state, operators, probabilities", task)
 
     def finished(self) -> bool:
-        """Whether nothing is left to be done: then every oracle has judged every state."""
+        """Whether the campaign is finished, so that every oracle must have judged every state."""
         return self._meta("finished") == "1"
 
     def one_policy(self) -> bool:
-        """Whether it is said which policy made all runs."""
+        """Whether the campaign says which policy made all runs."""
         return int(self.connection.execute("SELECT count(*) FROM policy").fetchone()[0]) == 1
 
     def left_open(self, task: int) -> bool:
@@ -223,7 +223,7 @@ class Store:
         return [StoredContradiction(*row) for row in self._of("contradictions", columns, task)]
 
     def risks(self, task: int) -> dict[int, tuple[object, object, object, object]]:
-        """Of a model: bounds on the policy's and on the least possible risk, by the number of the state."""
+        """For a model: bounds on the policy's and on the least possible risk, by the number of the state."""
         columns = "number, low, high, least_low, least_high"
         return {
             _key(number): (low, high, least_low, least_high)
@@ -231,7 +231,7 @@ class Store:
         }
 
     def decisions(self, task: int) -> list[tuple[object, object]]:
-        """Of a model: states, and the policy's label there."""
+        """For a model: states, and the policy's label there."""
         return [(state, label) for state, label in self._of("decisions", "state, label", task)]
 
     def dominance(self, task: int) -> bytes | None:
@@ -263,7 +263,7 @@ class Store:
 
 
 def _refuse_strange(connection: sqlite3.Connection) -> None:
-    """Nothing but plain tables with plain columns: views, triggers and the like would run what a stranger wrote."""
+    """Accepts only plain tables with plain columns: views, triggers and the like would run untrusted code."""
     connection.execute("PRAGMA trusted_schema = OFF")
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         made_by_sqlite = kind == "index" and sql is None and str(name).startswith("sqlite_auto")
@@ -278,7 +278,7 @@ def _refuse_strange(connection: sqlite3.Connection) -> None:
         if any(row[6] for row in found):
             raise CheckError(f"the table {table} has hidden or computed columns", expected=_PLAIN)
         missing = set(columns.split()) - {row[1] for row in found}
-        if found and missing:  # a table that is not there is told by whoever asks for it
+        if found and missing:  # a missing table is reported when it is read
             raise CheckError(f"the table {table} has no column {min(missing)}", expected=_PLAIN)
 
 

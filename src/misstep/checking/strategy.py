@@ -1,9 +1,9 @@
-"""Validate what a safety bug rests on: a run of the policy into an unsafe state, and a strategy that avoids them all.
+"""Validate the witness of a safety bug: a run of the policy into an unsafe state, and a strategy that avoids them all.
 
-Both are checked against a fragment of the transition system: for each state that they touch, what the model says
-about it. Who makes the fragment asks the model itself, not the code that found the strategy. Everything else is
-counted out here: that the strategy says what to do wherever it can get to, that none of these states is unsafe,
-and how often its runs deviate from the policy at most, which is infinitely often if a deviation lies on a cycle.
+Both are checked against a fragment of the transition system, which has the model's answers for each state that they
+touch. The caller builds the fragment by querying the model, not the code that found the strategy. Everything else is
+computed here: that the strategy has a label in every state that it can reach, that none of these states is unsafe, and
+how often its runs deviate from the policy at most, which is infinitely often if a deviation lies on a cycle.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Situation:
 @dataclass(frozen=True, slots=True)
 class StrategyReport:
     valid: bool
-    states: int = 0  # that the strategy can get to, goals and dead ends included
+    states: int = 0  # that the strategy can reach, including goals and dead ends
     deviations: float = 0
     reason: str = ""
 
@@ -42,7 +42,7 @@ def validate_strategy(
     radius: float = math.inf,
     dead_ends_are_safe: bool = True,
 ) -> StrategyReport:
-    """Follow a strategy, one label a state, to everything it can get to. `radius` bounds its deviations, if finite."""
+    """Follow a strategy to all states it can reach. `radius` bounds its deviations, if finite."""
     reached = [start]
     seen = {start}
     successors: dict[Hashable, list[Hashable]] = {}
@@ -88,7 +88,7 @@ def validate_unsafe_run(
     labels: Sequence[Hashable],
     dead_ends_are_safe: bool = True,
 ) -> str:
-    """Why this is no run of the policy that gets unsafe with its last state; empty if it is one."""
+    """The reason why this is not a run of the policy that becomes unsafe in its last state; empty if it is one."""
     if len(states) != len(labels) + 1:
         return f"no run: {len(states)} states, {len(labels)} labels"
     for step, (here, label, there) in enumerate(zip(states, labels, states[1:], strict=False), 1):
@@ -111,7 +111,7 @@ def validate_unsafe_run(
 def _most_expensive_run(
     start: Hashable, successors: Mapping[Hashable, list[Hashable]], costs: Mapping[Hashable, int]
 ) -> float:
-    """The largest sum of costs on a way from the start; infinite if something that costs lies on a cycle."""
+    """The largest sum of costs on a path from the start; infinite if a state with a cost lies on a cycle."""
     # First which states are on a cycle together: strongly connected components, by Tarjan, without recursion.
     number: dict[Hashable, int] = {}
     low: dict[Hashable, int] = {}

@@ -1,6 +1,6 @@
-"""JSON within limits. The checker reads it by itself: it shares no code with what it checks.
+"""Reads JSON within limits. The checker has its own reader, since it shares no code with what it checks.
 
-A nest of a hundred thousand lists ends the stack of the interpreter, and a number of a million digits takes minutes.
+A hundred thousand nested lists would overflow the interpreter's stack, and a number of a million digits takes minutes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-MAX_DEPTH = 500  # of lists and objects in each other
+MAX_DEPTH = 500  # of nested lists and objects
 MAX_DIGITS = 40  # of a whole number
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
@@ -19,7 +19,7 @@ _LONG_NUMBER = re.compile(r"\d{19}|[eE]\+?\d{3}")
 
 
 class TooDeepError(ValueError):
-    """More lists and objects in each other than are read."""
+    """More nested lists and objects than are read."""
 
 
 def parse(
@@ -27,7 +27,7 @@ def parse(
     members: Callable[[list[tuple[str, Any]]], Any] | None = None,
     max_depth: int = MAX_DEPTH,
 ) -> Any:
-    """What a text stands for; ValueError if it is no JSON, or more than is read. `members` makes the objects."""
+    """The value of a JSON text; ValueError if it is not JSON, or exceeds a limit. `members` makes the objects."""
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig")
     if _is_deep(text, max_depth):

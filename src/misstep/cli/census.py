@@ -96,7 +96,7 @@ class What(Group, heading="Options"):
 
 @dataclass(frozen=True)
 class Sharing(Group, heading="Many tasks"):
-    """Who counts; limits of time and memory are those of each task."""
+    """Where to count, and the limits of time and memory for each task."""
 
     jobs: Annotated[
         int,
@@ -116,9 +116,9 @@ class OfModels(Reading, heading=HEADING):
 def census_command(context: typer.Context, what: What, sharing: Sharing, models: OfModels) -> int:
     """Enumerate the reachable states of a small task and count them, with exact distances to the goal.
 
-    Of a MODEL.jani, count those that are unsafe, safe, and safe under the policy (first if none is given).
-    With a policy, exit code 1 says that it has bugs. Of several tasks, one that fails is named and the others go on;
-    the limits are those of each task.
+    For a MODEL.jani, count the unsafe states, the safe ones, and those that are safe under the policy (default: first).
+    With a policy, exit code 1 means that it has bugs. With several tasks, a task that fails is reported and the others
+    continue; limits hold for each task.
 
     Example: misstep census domain.pddl problem.pddl --policy heuristic:ff
 
@@ -219,7 +219,7 @@ def _many(
 
 
 def _tell_many(rows: list[tuple[str, Json]], as_json: bool) -> int:
-    """Print all; 1 if there are bugs, else the exit code of the first task that failed. Ctrl-C comes before both."""
+    """Print all results; return 1 if there are bugs, else the exit code of the first failed task."""
     from misstep.experiments.apart import FAILURE
 
     failed = {name: row for name, row in rows if FAILURE in row}
@@ -247,7 +247,7 @@ def _print_many(counts: list[dict[str, Any]]) -> None:
 
 
 def _row(counts: dict[str, Any]) -> dict[str, str]:
-    """A line of the table: all that is a number, those of the policy behind those of the task."""
+    """A line of the table: all numbers, first those of the task, then those of the policy."""
     of_policy = counts["policy"] if isinstance(counts.get("policy"), dict) else {}
     by_radius = _by_radius(counts.get("safe", {}))
     safe = {f"safe, radius {radius}": number for radius, number in by_radius.items()}

@@ -52,7 +52,7 @@ class Repeats(Group, heading="Repeats"):
     ] = None
 
     def check(self, context: typer.Context) -> None:
-        """Refuse what has no meaning without repeats."""
+        """Refuse options that have no meaning without repeats."""
         check_limits(jobs=self.jobs, memory=self.memory)
         if self.repeats is None and (asked := typed(context, ["jobs", "cluster", "memory"])):
             raise UsageError(f"{asked[0]} has no meaning here", expected="--repeats N")
@@ -77,7 +77,7 @@ class Training:
 
 
 def repeat(training: Training, repeats: Repeats, out: Path, *, resume: bool, as_json: bool) -> int:
-    """Train several times, tell how each went, and name the best."""
+    """Train several times, report each result, and name the best."""
     from misstep.experiments.apart import done_apart
     from misstep.experiments.kinds.repeats import kept
 
@@ -103,13 +103,13 @@ def repeat(training: Training, repeats: Repeats, out: Path, *, resume: bool, as_
         raise Interrupted(
             f"stopped by the user after {len(found)} of {len(folders)} trainings; what is done is kept",
             where=str(out),
-            hint="the same command with --resume goes on",
+            hint="the same command with --resume continues",
         ) from None
     return _tell(dict(sorted(found.items())), out, as_json)
 
 
 def _begin(out: Path, folders: dict[int, Path], resume: bool) -> str:
-    """Make the folder; the text of a file by which a worker knows that it sees it."""
+    """Make the folder; returns the text of a file by which a worker recognises the folder."""
     from misstep.experiments.kinds.repeats import MARK
     from misstep.training.resumable import SETTINGS
 
@@ -118,7 +118,7 @@ def _begin(out: Path, folders: dict[int, Path], resume: bool) -> str:
             raise InputFileError(
                 "there is a training in this folder",
                 where=str(folder),
-                hint="go on with it by --resume, or choose another folder",
+                hint="continue it with --resume, or choose another folder",
             )
     if resume and not (out / MARK).exists():
         raise InputFileError("no repeats of a training in this folder", where=str(out))

@@ -75,7 +75,7 @@ def select_command(
 
     Numbers come with 95 % confidence intervals over tasks. The best policy is compared with each other one, task by
     task, and the comparison says when a difference may well be chance. With --out DIR the records are kept for misstep
-    records, explain, replay and compare, and after Ctrl-C the same command goes on.
+    records, explain, replay and compare, and after Ctrl-C the same command continues.
 
     Example: misstep select tasks --policies heuristic:ff heuristic:add --pool 20 --out chosen
     """
@@ -165,7 +165,7 @@ def _keeping(out: Path | None) -> Iterator[None]:
         raise Interrupted(
             "stopped by the user; what is done is kept",
             where=str(out),
-            hint="the same command goes on",
+            hint="the same command continues",
         ) from None
 
 

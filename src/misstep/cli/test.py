@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from misstep.tasks.load import AnyTask
 
 GROWING = {"pool": "--pool", "runs": "--runs"}
-# The user's word on the policy of a campaign that goes on.
+# The user's answer about the policy of a campaign that is continued.
 TRUSTING = ("policy", "trust_policy")
 
 
@@ -67,7 +67,7 @@ def command(
     if output.resume and output.force:
         raise UsageError(
             "both --resume and --force",
-            expected="--resume to go on with the campaign in DIR, or --force to replace it",
+            expected="--resume to continue the campaign in DIR, or --force to replace it",
         )
     alone = _resumes_alone(context, subject, output, options)
     if not alone and subject.policy is None and subject.config is None:
@@ -148,7 +148,7 @@ def _begin(
 def _resumes_alone(
     context: typer.Context, subject: Subject, output: Output, options: dict[str, Any]
 ) -> bool:
-    """Whether the campaign in the folder goes on as it is, or larger; else the whole command was given."""
+    """Whether the campaign in the folder is continued as it is, or larger; else the whole command was given."""
     has_policy = subject.policy is not None or subject.config is not None
     has_task = subject.task or subject.suite or subject.pool_from
     if not output.resume or (has_policy and has_task):
@@ -169,7 +169,7 @@ def _resumes_alone(
 
 
 def _check_no_campaign(paths: list[Path] | None) -> None:
-    """Whoever names the folder of a campaign in the place of a task wants to go on with it, most likely."""
+    """A user who gives the folder of a campaign instead of a task most likely wants to continue it."""
     from misstep.campaigns.create import DATABASE_NAME
 
     for path in paths or ():
@@ -178,7 +178,7 @@ def _check_no_campaign(paths: list[Path] | None) -> None:
                 "this is the folder of a campaign, not a task",
                 where=str(path),
                 expected="a task, a model, or --resume",
-                hint=f"misstep test --resume --out {quote(str(path))} goes on with the campaign, and "
+                hint=f"misstep test --resume --out {quote(str(path))} continues the campaign, and "
                 f"--pool-from {quote(str(path))} tests its states with another policy",
             )
 

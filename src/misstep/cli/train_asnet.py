@@ -189,14 +189,15 @@ class Bugs(Group, heading="Learning from bugs"):
 
 @dataclass(frozen=True)
 class Keeping(Group, heading="Output"):
-    """Where the training is kept, and how it goes on."""
+    """Where the training is kept, and how it continues."""
 
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to keep all in.")]
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in DIR.")] = (
         False
     )
     keep: Annotated[
-        int | None, typer.Option(metavar="N", help="With --resume: go on after the first N models.")
+        int | None,
+        typer.Option(metavar="N", help="With --resume: continue after the first N models."),
     ] = None
     device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to learn.")] = "cpu"
     as_json: AsJson = False
@@ -216,7 +217,7 @@ def asnet_command(
     """Train an ASNet on small tasks of a domain.
 
     Every checkpoint is kept in DIR/models, tested on the validation tasks, and entered into the policy tree
-    (DIR/tree.json); the chosen one is DIR/best.safetensors. An interrupted training goes on with --resume.
+    (DIR/tree.json); the chosen one is DIR/best.safetensors. An interrupted training continues with --resume.
 
     With --repeats it is trained several times, with several seeds, and the best network is named.
 

@@ -141,7 +141,7 @@ def loop_command(
         raise Interrupted(
             "stopped by the user; what is done is kept",
             where=str(keeping.out),
-            hint="the same command with --resume goes on",
+            hint="the same command with --resume continues",
         ) from None
     if keeping.as_json:
         print_json({"folder": str(keeping.out), "rounds": [asdict(row) for row in rows]})

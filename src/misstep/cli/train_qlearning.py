@@ -152,7 +152,7 @@ class Rewards(Group, heading="Rewards"):
 
 @dataclass(frozen=True)
 class Keeping(Group, heading="Output"):
-    """Where the training is kept, and how it goes on."""
+    """Where the training is kept, and how it continues."""
 
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to keep all in.")]
     resume: Annotated[
@@ -176,7 +176,7 @@ def qlearning_command(
     """Train a network on a JANI model by deep Q-learning.
 
     Every checkpoint is kept in DIR/checkpoints as a network (.nnet) with its interface (.jani2nnet) and tested;
-    DIR/log.jsonl has the figures. The best one is DIR/best.jani2nnet. Ctrl-C keeps the work; --resume goes on.
+    DIR/log.jsonl has the figures. The best one is DIR/best.jani2nnet. Ctrl-C keeps the work; --resume continues.
     With --repeats it is trained several times, with several seeds, and the best network is named.
 
     Example: misstep train qlearning model.jani -o better --init training/best.jani2nnet --from-bugs found

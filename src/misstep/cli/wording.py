@@ -1,4 +1,4 @@
-"""Errors in the words of the user: the option that was typed, and plain English for what a parser says of it."""
+"""Rewrites errors in the user's words: the option that was typed, and plain English for the parser's message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from misstep.errors import UsageError
 
 _INVALID = re.compile(r"Invalid value for (?P<option>'.*?'): (?P<why>.*)", re.DOTALL)
-# What the parser says of a value, and what it wants.
+# The parser's message about a value, and what is expected.
 _EXPECTED = (
     (re.compile(r"Input should be a valid integer"), "a whole number"),
     (re.compile(r"Input should be a valid number"), "a number"),
@@ -19,7 +19,7 @@ _EXPECTED = (
 
 
 def refuse_empty(arguments: Sequence[str]) -> None:
-    """An option without a value, as a variable of a shell that is not set leaves it, is not meant as the default."""
+    """Refuses an option with an empty value, such as from an unset shell variable: it does not mean the default."""
     for place, word in enumerate(arguments):
         is_empty = arguments[place + 1 : place + 2] == [""] or word.endswith("=")
         if re.match("--?[a-z]", word) and is_empty:
@@ -46,7 +46,7 @@ def as_typed(error: UsageError, arguments: Sequence[str]) -> None:
 
 
 def _of_value(what: str, options: dict[str, str]) -> str | None:
-    """The one option whose value an error is about, with this value; None if that cannot be told."""
+    """The one option whose value an error is about, with this value; None if it is ambiguous."""
     if what.startswith("-"):
         return None
     found = [
@@ -69,7 +69,7 @@ def _options(arguments: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def plain_usage(message: str, arguments: Sequence[str]) -> tuple[str, str | None]:
-    """What is wrong, and what is expected instead, from a message of the parser."""
+    """The error, and what is expected instead, from a message of the parser."""
     found = _INVALID.fullmatch(message)
     if found is None:
         return message, None

@@ -1,7 +1,7 @@
-"""Work of a command that is done in pieces: `census` of many tasks, repeats of `train`.
+"""Runs a command's work in pieces: `census` of many tasks, repeats of `train`.
 
-A piece goes to a process of this machine or to a worker of a cluster, as a unit of an experiment does, and ends with a
-result or with what went wrong; the others go on. Nothing is stored here: whoever asks takes the results as they come.
+Like a unit of an experiment, a piece runs in a process of this machine or on a worker of a cluster. It ends with a
+result or an error, and the others continue. Nothing is stored here: the caller takes the results as they arrive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from misstep.experiments.elsewhere import ClusterPool
 from misstep.experiments.kinds import Json
 from misstep.experiments.store import DONE
 
-FAILURE = "error"  # the key under which a result says that there is none
+FAILURE = "error"  # the key of an error in place of a result
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def done_apart(
 
 
 def _result(found: Json) -> Json:
-    """Pieces say themselves what is wrong with what they were given; all else is the end of a process, or a bug."""
+    """The result of a piece. A dead process or a bug becomes a failure; pieces report errors in their input."""
     if found["outcome"] == DONE:
         result: Json = found["result"]
         return result
@@ -71,7 +71,7 @@ def _result(found: Json) -> Json:
 
 
 def failure(error: MisstepError) -> Json:
-    """What a piece says that has no result."""
+    """The message of a piece without a result."""
     return {FAILURE: str(error), "exit_code": error.exit_code}
 
 
@@ -95,7 +95,7 @@ def files_at_hand(names: Sequence[str], files: Sequence[Json], folder: str) -> l
 
 
 def at_hand_here(text: str, files: Sequence[Json], folder: str) -> str:
-    """The name of a file, or the spec of a policy, which names the copies in the folder where they are needed."""
+    """The name of a file, or the spec of a policy, with the copies in the folder instead of the original files."""
     unpacked = []
     for own in files:
         named = text if own["path"] == text else own["named"]

@@ -48,7 +48,7 @@ class _Measured:
     value: float | None
     count: int  # of observations or groups behind it
     share: tuple[int, int] | None = None  # of how many it is a share
-    # The groups that speak against it, or the numbers behind a value.
+    # The groups that contradict it, or the numbers behind a value.
     against: tuple[str, ...] = ()
 
 
@@ -109,7 +109,7 @@ def _measure(own: Json, gathered: Gathered) -> _Measured:
 
 
 def _asks_for_few(own: Json) -> bool:
-    """Whether the groups that speak against the claim are those for which its condition holds."""
+    """Whether the groups that contradict the claim are those for which its condition holds."""
     return own["holds"] is not None and str(own["agrees"]).startswith("<")
 
 
@@ -120,7 +120,7 @@ def _begin(own: Json) -> str:
 
 
 def _shown(own: Json, group: list[dict[str, Value]]) -> str:
-    """The numbers of a group that the definition names; those that are not known are left out."""
+    """The numbers of a group that the definition names, without unknown ones."""
     values = {name: Summary(text)(group) for name, text in own["shown"].items()}
     told = [f"{name} {shown_number(value)}" for name, value in values.items() if value is not None]
     return f" ({', '.join(told)})" if told else ""

@@ -65,7 +65,7 @@ TABLE = {
     "note": text(None),
     "empty": text(
         None
-    ),  # what a row says of which `where` leaves nothing; without it the row is left out
+    ),  # the text for a row from which `where` leaves nothing; without it the row is left out
 }
 FIGURE = {
     "name": text(),
@@ -106,7 +106,7 @@ CLAIM = {
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of work of an experiment, named by a digest of all that its result depends on."""
+    """A piece of work of an experiment, named by a digest of everything that its result depends on."""
 
     key: str
     step: str
@@ -179,7 +179,7 @@ class Definition:
             own.update(sources.for_row())
             try:
                 found = subject(own)
-            except MisstepError as error:  # the row says so, the others go on
+            except MisstepError as error:  # the row says so, the others continue
                 found = {MISSING: str(error)}
             rows.append({**own, "subject": found})
         return rows

@@ -30,7 +30,7 @@ from misstep.experiments.sources import NOWHERE, Sources
 from misstep.experiments.store import DONE, FAILED, Changes, ResultStore, Stored, begin
 
 Progress = Callable[[str, int, int], None]
-WORK = "work"  # below the folder of the experiment: what units under way have written
+WORK = "work"  # below the folder of the experiment: files of units in progress
 _GRACE = 5.0  # seconds for a worker to end by itself
 
 
@@ -59,7 +59,7 @@ def run_experiment(
     progress: Progress | None = None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """Do all units that are not done yet, in processes or on a cluster. Interrupting it keeps what is done."""
+    """Run all units that are not done yet, in processes or on a cluster. An interruption keeps finished units."""
     if jobs < 1:
         raise UsageError(f"--jobs is {jobs}", expected="a whole number from 1")
     count = definition.seeds(scale) if seeds is None else seeds
@@ -72,7 +72,7 @@ def run_experiment(
         names = sources.names(definition.folder)
         changes = store.update(definition, units, scale, count, names)
         stored = store.results()
-        # What could not be done may be possible now: a package or a file that was missing.
+        # Units that could not run may be possible now: a package or a file may have been missing.
         known = {key for key, own in stored.items() if own.outcome == DONE}
         todo = [unit for unit in units if unit.key not in known]
         try:
@@ -121,7 +121,7 @@ def _work(
 
 
 def _finish(folder: Path, units: Sequence[Unit], stored: Mapping[str, Stored]) -> None:
-    """Files that a kind makes of all results, also of those that earlier runs have left."""
+    """Write the files that a kind makes from all results, including those of earlier runs."""
     for name in dict.fromkeys(unit.kind for unit in units):
         parts = [
             Finished(unit.row, unit.seed, unit.payload, stored[unit.key].result)
@@ -132,7 +132,7 @@ def _finish(folder: Path, units: Sequence[Unit], stored: Mapping[str, Stored]) -
 
 
 def _tidy(work: Path, wanted: set[str]) -> None:
-    """Remove the folders of units that nobody asks for any more, and those of other versions."""
+    """Remove the folders of units that are no longer needed, and those of other versions."""
     for old in work.parent.iterdir() if work.parent.is_dir() else ():
         for own in old.iterdir() if old.is_dir() and not old.is_symlink() else ():
             if old != work or own.name not in wanted:
@@ -181,7 +181,7 @@ class Pool:
         request = {"kind": unit.kind, "payload": unit.payload, "place": place}
         self._units[process] = unit, monotonic()
         self._selector.register(process.stdout, selectors.EVENT_READ, process)
-        with suppress(BrokenPipeError):  # it has ended, which reading from it tells
+        with suppress(BrokenPipeError):  # it has ended, which the next read will show
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
 
@@ -192,7 +192,7 @@ class Pool:
             process: subprocess.Popen[bytes] = key.data
             assert process.stdout is not None
             unit, began = self._units[process]
-            # Workers write whole lines, so a worker that writes is about to have written all of it.
+            # Workers write whole lines, so the rest of a line arrives soon.
             line = process.stdout.readline()
             self._selector.unregister(process.stdout)
             del self._units[process]
@@ -214,7 +214,7 @@ class Pool:
             command.append(str(self._megabytes))
         root = str(Path(misstep.__file__).parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        # One thread each: libraries that take all cores would let units disturb each other's times.
+        # One thread each: libraries that use all cores would distort the times of other units.
         env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
         try:
             return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
@@ -225,7 +225,7 @@ class Pool:
 def _close(process: subprocess.Popen[bytes]) -> None:
     for stream in (process.stdin, process.stdout):
         if stream is not None:
-            with suppress(BrokenPipeError):  # what it did not read any more
+            with suppress(BrokenPipeError):  # input that it no longer reads
                 stream.close()
 
 

@@ -32,7 +32,7 @@ def do_part(body: bytes, _: Shelf, folder: str, __: float | None) -> bytes:
 
 
 class ClusterPool:
-    """As the pool of local processes: units are given while somebody is idle, results are collected."""
+    """Like the pool of local processes: gives out units while a worker is idle, and collects results."""
 
     def __init__(self, address: str, megabytes: int | None, work: Path, note: Note) -> None:
         self._address = read_address(address)

@@ -79,7 +79,7 @@ class Summary:
         return self._of_many(observations)
 
     def share(self, observations: Sequence[Observation]) -> tuple[int, int] | None:
-        """So many of so many, where the whole expression is a share."""
+        """The numerator and denominator, if the whole expression is a share."""
         if self._share is None:
             return None
         of, among = self._share
@@ -100,7 +100,7 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _depth(tree: ast.AST) -> int:
-    # By layers: a deep tree must not end the stack.
+    # By layers: a deep tree must not overflow the stack.
     layer, depth = [tree], 0
     while layer and depth <= _DEEPEST:
         layer = [child for node in layer for child in ast.iter_child_nodes(node)]
@@ -180,7 +180,7 @@ def _function(name: str, values: list[Value]) -> Value:
 
 
 def deviation(numbers: Sequence[float]) -> float | None:
-    """The standard deviation of a sample; None of fewer than two numbers."""
+    """The standard deviation of a sample; None for fewer than two numbers."""
     if len(numbers) < 2:
         return None
     mean = math.fsum(numbers) / len(numbers)
@@ -195,7 +195,7 @@ def _share_parts(node: ast.expr) -> tuple[_OfOne, _OfOne | None] | None:
 
 
 def _operation(node: ast.expr, inner: _Inner) -> Callable[..., Value]:
-    """What is alike in both kinds: the parts are functions of whatever `inner` makes functions of."""
+    """The common part of both kinds: `inner` turns each part into a function."""
     if isinstance(node, ast.BoolOp):
         parts = [inner(own) for own in node.values]
         if isinstance(node.op, ast.And):

@@ -1,4 +1,4 @@
-"""The figures of an experiment: bars, shares or numbers over time, and two ways against each other."""
+"""The figures of an experiment: bars, shares or numbers over time, and scatter plots of two methods."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _curves(own: Json, found: Rows, title: str) -> Page:
 
 
 def _growth(own: Json, found: Rows, title: str) -> Page:
-    """How many have been reached by a time; of several seeds, the mean."""
+    """How many have been reached by a time; for several seeds, the mean."""
     value, reached = Condition(own["value"]), Condition(own["reached"])
     ends = max((_number(value(one)) for one in found), default=1.0)
     curves = []

@@ -25,7 +25,7 @@ class TomlText:
 
     def __init__(self, text: str, name: str) -> None:
         self.text = text
-        self.name = name  # of the file, as the user knows it
+        self.name = name  # name of the file, as the user gave it
         try:
             self.tree = from_toml(text, name)
         except InputFormatError as error:
@@ -35,7 +35,7 @@ class TomlText:
         self._lines = dict(_positions(text))
 
     def where(self, path: TomlPath) -> str:
-        """File and line of the value, or of the closest thing around it."""
+        """File and line of the value, or of the innermost entry around it."""
         while path:
             if path in self._lines:
                 return f"{self.name}:{self._lines[path]}"
@@ -112,7 +112,7 @@ class _Inside:
                     if len(self._quote) == 1:
                         self._quote = None
                     return
-                # An escaped quotation mark ends nothing.
+                # An escaped quotation mark does not end a string.
                 if self._quote[0] == '"' and text[end - 1 : end] == "\\":
                     place = end + 1
                     continue

@@ -15,7 +15,7 @@ from misstep.experiments.store import DONE, ResultStore, Stored
 
 @dataclass(frozen=True)
 class Gathered:
-    """All that is known of an experiment."""
+    """All stored data of an experiment."""
 
     definition: Definition
     scale: str
@@ -84,7 +84,7 @@ def _observations(
 
 
 def _named(observation: dict[str, Value], names: Mapping[str, str]) -> dict[str, Value]:
-    """An observation that names no folder of the machine it was made on, such as that of a policy."""
+    """An observation without the names of folders on the machine where it was made, such as a policy's folder."""
     if not names:
         return observation
     return {

@@ -104,7 +104,7 @@ def _costs(definition: Definition, scale: str) -> tuple[dict[str, Json], str, st
 
 
 def _expected(units: Sequence[Unit], each: Json) -> float | None:
-    """A row that was never measured costs what the dearest one does."""
+    """A row that was never measured is assumed to cost as much as the most expensive one."""
     if not units:
         return 0.0
     numbers = [float(own) for own in each.values() if isinstance(own, (int, float))]
@@ -114,7 +114,7 @@ def _expected(units: Sequence[Unit], each: Json) -> float | None:
 
 
 def longest_first(definition: Definition, scale: str, units: Sequence[Unit]) -> list[Unit]:
-    """In the order in which several workers end soonest; what was never measured goes first."""
+    """Sorted so that several workers finish soonest; rows that were never measured come first."""
     costs, _, _ = _costs(definition, scale)
 
     def expected(unit: Unit) -> float:

@@ -31,9 +31,9 @@ class Relation:
     edges: tuple[float, ...]
 
     def decide(self, value: float, low: float, high: float) -> bool | None:
-        """Of a value with its interval; None: the interval lies on both sides."""
+        """Whether the condition holds for a value with its interval; None if the interval lies on both sides."""
         if self.rises is None and len(set(self.edges)) == 1:
-            return self.holds(value)  # an equation: no interval is inside of it
+            return self.holds(value)  # an equation, which no interval can satisfy
         at_ends = {self.holds(low), self.holds(high)}
         crosses = self.rises is None and any(low < edge < high for edge in self.edges)
         if len(at_ends) == 2 or crosses:

@@ -1,7 +1,7 @@
 """Write the report of an experiment from its database alone: nothing runs, and no model, task or policy is read.
 
 DIR/report/report.md      all of it on one page: tables, figures, claims, what is missing
-DIR/report/claims.md      what the paper says, claim by claim in our words, and what our numbers say to it
+DIR/report/claims.md      the claims of the paper in our words, and whether our numbers agree
 DIR/report/tables/        each table as Markdown, LaTeX and CSV
 DIR/report/figures/       each figure as SVG
 """
@@ -61,7 +61,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Parts:
-    """What a report is made of; figures by their names in it."""
+    """The parts of a report; figures by their names in it."""
 
     gathered: Gathered
     tables: tuple[Made, ...]
@@ -107,7 +107,7 @@ def write_report(folder: Path) -> Report:
 
 
 def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
-    """The folder may come from a stranger, so no link in it is followed."""
+    """The folder is untrusted, so no link in it is followed."""
     written = []
     for name, text in texts.items():
         path = folder / name
@@ -177,7 +177,7 @@ def _page(
 
 
 def title_of(figure: str) -> str:
-    """What a figure shows, as its own title says: for readers who cannot see it."""
+    """The title of a figure, for readers who cannot see it."""
     found = re.search("<title[^>]*>([^<]*)</title>", figure)
     return in_markdown(html.unescape(found.group(1))) if found else "figure"
 

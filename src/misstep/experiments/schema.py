@@ -21,7 +21,7 @@ _REQUIRED = object()
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a table: what its value looks like, in words and as a test."""
+    """One key of a table: the form of its value, in words and as a test."""
 
     form: str
     fits: Callable[[Any], bool]
@@ -72,7 +72,7 @@ def texts(known: Iterable[str] | None = None, default: Any = _REQUIRED) -> Key:
 
 
 def named_texts() -> Key:
-    """Texts that name themselves, or a table of names and texts."""
+    """Texts that are also their names, or a table of names and texts."""
 
     def fits(own: Any) -> bool:
         members = list(own.values()) if isinstance(own, dict) else own
@@ -160,7 +160,7 @@ def expression(
     source: TomlText,
     path: TomlPath,
 ) -> None:
-    """Check an expression, and that its columns exist where these are known."""
+    """Check an expression, and that its columns exist if the columns are known."""
     try:
         found = kind(text)
     except ExpressionError as error:

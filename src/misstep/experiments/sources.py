@@ -1,4 +1,4 @@
-"""Where a run finds data that is not part of Misstep: files of the competitions, networks, and a device for them."""
+"""The places of data that is not part of Misstep (competition files, networks), and the device for networks."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Sources:
         }
 
     def names(self, beside: Path | None = None) -> dict[str, str]:
-        """Absolute folders, and what reports call them: as the user has typed them, or by the last part alone where
-        that was absolute too. A report may be read elsewhere, and tells nobody where things lie on this machine.
-        `beside` is the folder of the definition, in which models may be.
+        """Absolute folders with their names in reports: as the user typed them, or only the last part of an absolute
+        path. A report may be read elsewhere and should not show the folders of this machine. `beside` is the folder
+        of the definition, which may have models.
         """
         given = (path for path in (self.tasks, self.gnn, self.policies, beside) if path is not None)
         return {
@@ -40,7 +40,7 @@ class Sources:
 
 
 def named(text: str, names: Mapping[str, str]) -> str:
-    """A text with the names of folders instead of the folders; the longer of two that begin alike comes first."""
+    """A text with the names of folders instead of their paths; longer paths are replaced first."""
     for folder in sorted(names, key=len, reverse=True):
         parts = re.split(re.escape(folder) + r"(?![\w.-])", text)
         text = names[folder].join(parts)

@@ -57,8 +57,8 @@ class Changes:
     """How a folder was brought up to date."""
 
     kept: int
-    dropped: int  # results that nobody asks for any more
-    outdated: int  # results of another version, which are done again
+    dropped: int  # results that are no longer needed
+    outdated: int  # results of another version, which are computed again
 
 
 class ResultStore:
@@ -86,7 +86,7 @@ class ResultStore:
         return parse_definition(TomlText(self.meta("definition"), self.meta("file")))
 
     def names(self) -> dict[str, str]:
-        """What reports call the folders that were given; nothing in folders of earlier versions."""
+        """The names of the given folders in reports; empty in folders of earlier versions."""
         try:
             found: object = _json(self.meta("names"), self._path)
         except InputFormatError:
@@ -161,7 +161,7 @@ class ResultStore:
 
     def close(self) -> None:
         if self._lock is not None:
-            # One file again, which leaves no others beside it when it is read. A reader may be in the way.
+            # Merge the log into one file, so that reading leaves no others beside it. A reader may prevent this.
             with suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
@@ -240,7 +240,7 @@ def _check(store: ResultStore, name: str, scale: str) -> None:
     try:
         found = {own: store.meta(own) for own in ("name", "scale")}
     except InputFormatError:
-        return  # it was killed before anything was in it
+        return  # the run was killed before it wrote anything
     for what, wanted in (("name", name), ("scale", scale)):
         if found[what] != wanted:
             raise UsageError(

@@ -1,6 +1,6 @@
 """The tables of an experiment: numbers over seeds with their spread, the baseline first, the paper's numbers beside.
 
-A cell is computed for each seed on its own; shown are the mean and, of several seeds, the standard deviation.
+A cell is computed for each seed; the table shows the mean and, for several seeds, the standard deviation.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Made:
     rows: tuple[tuple[tuple[str, ...], tuple[Number | str, ...]], ...]
 
     def as_text(self) -> Table:
-        """Cells as they are read: mean and spread in one."""
+        """Cells for readers: mean and spread in one."""
 
         def rows() -> Iterator[tuple[Cell, ...]]:
             for names, cells in self.rows:
@@ -55,7 +55,7 @@ class Made:
         return Table(self.name, self.title, (*self.heads, *self.columns), rows())
 
     def as_numbers(self) -> Table:
-        """Cells as they are computed with: mean and spread in columns of their own."""
+        """Cells for programs: mean and spread in separate columns."""
         columns = [part for name in self.columns for part in (name, f"{name}, spread")]
 
         def rows() -> Iterator[tuple[Cell, ...]]:
@@ -102,7 +102,7 @@ def make_table(own: Json, gathered: Gathered) -> Made:
 
 
 def _values(found: Sequence[Observation], own: Json) -> list[Value]:
-    """Of the column that the table is spread by; the baseline first."""
+    """The values of the column that the table is spread by, with the baseline first."""
     values = list(dict.fromkeys(one.get(own["column"]) for one in found))
     return sorted(values, key=lambda value: value != own["baseline"])
 
@@ -116,7 +116,7 @@ def _column_name(value: Value, title: str, cells: int) -> str:
 def _groups(
     found: list[dict[str, Value]], own: Json
 ) -> Iterator[tuple[tuple[Value, ...], list[dict[str, Value]]]]:
-    """The rows of a table; behind them those over all values of the columns in `totals`."""
+    """The rows of a table, followed by those over all values of the columns in `totals`."""
     yield from grouped(found, own["rows"]).items()
     summed = [name for name in own["rows"] if name in own["totals"]]
     if summed and len(grouped(found, summed)) > 1:
@@ -157,7 +157,7 @@ def _empty_rows(
     columns: Sequence[tuple[str, Value, Summary | None]],
     shown: set[str],
 ) -> list[tuple[tuple[str, ...], tuple[Number | str, ...]]]:
-    """Rows of which the condition leaves nothing, such as a domain without a task that counts."""
+    """Rows from which the condition leaves nothing, such as a domain without a task that counts."""
     found: list[tuple[tuple[str, ...], tuple[Number | str, ...]]] = []
     if own["empty"] is None or own["rows"][0] != "row":
         return found
@@ -177,7 +177,7 @@ def _missing_rows(
     own: Json, gathered: Gathered, columns: int, shown: set[str]
 ) -> list[tuple[tuple[str, ...], tuple[Number | str, ...]]]:
     if own["rows"][0] != "row":
-        return []  # its lines are about something else; the note names what is missing
+        return []  # the lines of the table are not rows; the note names what is missing
     found = []
     for step, row, reason in gathered.missing():
         if step == own["step"] and row not in shown:
@@ -220,7 +220,7 @@ def _line(cells: Sequence[Cell]) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """Text of others in Markdown, also in a table: nothing in it is markup."""
+    """Escapes untrusted text for Markdown, also in tables."""
     shown = visible(text)
     return "".join(f"\\{own}" if own in "|\\`*_<[]" else own for own in shown)
 

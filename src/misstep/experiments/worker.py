@@ -1,4 +1,4 @@
-"""A process that does units: one JSON object a line comes in, one goes out.
+"""A process that runs units: it reads one JSON object per line and writes one per line.
 
 Output of a policy or a library must not mix with the answers, so everything else that is written to standard output
 goes to standard error.
@@ -19,12 +19,12 @@ from misstep.experiments.kinds import Json, run_part
 from misstep.kept import end_with_parent
 from misstep.policies.service import share
 
-# The driver decides when to stop. What reaches the whole group of processes is not meant for those that only work.
+# The driver decides when to stop. Signals to the whole process group are meant for the driver, not for workers.
 IGNORED = (signal.SIGINT, signal.SIGHUP)
 
 
 def answer(request: Json) -> Json:
-    """The result of a unit, or why there is none."""
+    """The result of a unit, or the reason why there is none."""
     began = perf_counter()
     try:
         place = Path(request["place"])
@@ -56,12 +56,12 @@ def main() -> None:
         from misstep.campaigns.process import limit_memory
 
         limit_memory(int(sys.argv[1]))
-    share()  # one of several, whose networks on a GPU live at the inference service
+    share()  # one of several workers, whose GPU networks run at the inference service
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     try:
         serve(sys.stdin, answers)
-    except Interrupted as error:  # the driver knows, and begins the unit anew
+    except Interrupted as error:  # the driver notices this and starts the unit again
         sys.exit(error.exit_code)
 
 

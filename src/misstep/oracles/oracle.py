@@ -155,7 +155,7 @@ class Source(Oracle):
     name = "oracle"  # in specs
     needs_dominance = False  # finds nothing without a dominance function
     keeps_pool = False  # compares all states that it sees with each other
-    best = False  # goes on to the largest gap it can prove, also where a bug is known
+    best = False  # searches for the largest gap it can prove, even if a bug is already known
 
     def __init__(self, seconds: float = DEFAULT_SECONDS) -> None:
         self.seconds = seconds

@@ -44,7 +44,7 @@ class Configuration:
 
     @property
     def models(self) -> int:
-        """All that the training makes, roots included, unless it ends early."""
+        """The number of models that the training makes, including the roots, unless it ends early."""
         return self.n_init * (1 + self.n_start) + self.n_main
 
     @property
@@ -110,7 +110,7 @@ def select_offline(
 ) -> int:
     """The model to keep. `solved_test` says how many test tasks each solves, for the criterion of that name.
 
-    The roots compete where the criterion says anything about them: they have a test, but no loss.
+    The roots are considered if the criterion applies to them: they have a test, but no loss.
     """
     if criterion not in CRITERIA:
         raise UsageError(f"no criterion {criterion!r}", expected=", ".join(CRITERIA))

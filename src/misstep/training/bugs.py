@@ -1,9 +1,9 @@
 """Learning from bugs: the faults of a campaign as training data.
 
-A bug says that something goes wrong below a state; the fault says where. The campaign has gone through the runs of its
-bugs and has stored each decision that is proven to lose something, together with what would have been better. Each
-becomes a sample: the state, and the better operator. Its weight grows with what the decision loses, up to a limit,
-because an infinite loss would drown everything else.
+A bug says that something goes wrong after a state; the fault says where. The campaign has searched the runs of its bugs
+and has stored each decision that is proven to lose something, together with a better one. Each becomes a sample: the
+state, and the better operator. Its weight grows with the loss, up to a limit, because an infinite loss would outweigh
+everything else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TaskFaults:
     task: Task
     samples: list[Sample] = field(default_factory=list)
     bugs: int = 0  # looked at
-    unexplained: int = 0  # bugs without a fault on their run of which something better is known
+    unexplained: int = 0  # bugs whose run has no fault with a known better operator
 
 
 def read_faults(campaign: Campaign | str | os.PathLike[str]) -> list[TaskFaults]:
@@ -84,7 +84,7 @@ def _samples(record: Record) -> Iterator[Sample]:
 
 
 def weight_of(loss: float | None) -> float:
-    """The weight of a decision that loses so much at least; None is everything."""
+    """The weight of a decision that loses at least this much; None means that it loses the goal."""
     return 1 + (MOST if loss is None else min(MOST, max(1.0, float(loss))))
 
 

@@ -1,4 +1,4 @@
-"""The first half of an epoch: roll the policy out on the training tasks and ask the teacher about what it met."""
+"""The first half of an epoch: run the policy on the training tasks and ask the teacher about the states it visits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def explore(
     settings: Exploration,
     seed: int,
 ) -> int:
-    """Add samples for the states that the policies meet. Returns how many are new."""
+    """Add samples for the states that the policies visit. Returns how many are new."""
     new = 0
     for t, (policy, teacher) in enumerate(zip(policies, teachers, strict=True)):
         trace = PolicyRunner(policy).trace(policy.task.initial_state, settings.rollout_steps)
@@ -53,7 +53,7 @@ def explore(
 
 
 def ask(teacher: Teacher, samples: Samples, t: int, state: State) -> int:
-    """Have a state labelled, with what follows, unless it is known or a goal. Returns how many samples are new."""
+    """Label a state and those that follow, unless it is known or a goal. Returns how many samples are new."""
     own = samples[t]
     if state in own or teacher.task.is_goal(state):
         return 0

@@ -1,20 +1,20 @@
-"""Data between epochs: states of further tasks, picked by testing the policy as it is now, and labelled.
+"""Data between epochs: states of further tasks, selected by testing the current policy, and labelled.
 
-Which states of these tasks are worth a label? All sources begin with the same pool of a task, made by random walks from
-its initial state, with another seed each time:
+Which states of these tasks should get a label? All sources begin with the same pool of a task, made by random walks
+from its initial state, with a different seed each time:
 
-    random     states of the pool itself; the policy has no say
+    random     states of the pool itself, whatever the policy does
     on-policy  states on the runs of the policy from the initial state and from the pool
     runs       states on its runs from those states of the pool that an oracle proves to be bugs
     before     proven faults on those runs, and the two states before each
     faults     proven faults alone: decisions that lose something
 
-The policy is tested again each time, so that the faults are those of the policy that is to learn from them. States come
-in turns from all tasks, none twice, and every source brings equally many if it finds as many.
+The policy is tested again each time, so that it learns from its own faults. States are taken from all tasks in turn,
+none twice, and every source gives the same number of states if it finds enough.
 
-Labels are those of a teacher, or, of faults, the better operator that the test has found, which needs no teacher that
-can solve such tasks. The weight of a fault is 1,
-or grows with its regret up to a limit, because an infinite loss would drown everything else.
+Labels come from a teacher, or, for faults, from the test: the better operator that it has found. In the second case no
+teacher has to solve such tasks. The weight of a fault is 1, or grows with its regret up to a limit, because an infinite
+loss would outweigh everything else.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from misstep.training.testing import TestedTask, TestSettings
 
 SOURCES = ("random", "on-policy", "runs", "before", "faults")
 LABELS = ("auto", "teacher", "found")
-BEFORE = 2  # states before a fault that count with it
-ATTEMPTS = 3  # pools of a task, if the first ones bring too few states
+BEFORE = 2  # states before a fault that are taken with it
+ATTEMPTS = 3  # pools of a task, if the first ones give too few states
 
 
 @dataclass(frozen=True)
 class Feedback:
     """Which states come between epochs, and how much they count."""
 
-    # Epochs between two tests; 0: there is none, and a campaign's faults have to do. The study `misstep experiment
+    # Epochs between two tests; 0: no test, only the campaign's faults are used. The study `misstep experiment
     # from-bugs` found testing again to be better (docs/results/from-bugs.md).
     every: int = 1
     source: str = "faults"
-    labels: str = "auto"  # what the test has found, of faults; else the teacher's
+    labels: str = "auto"  # for faults, the label that the test has found; otherwise the teacher's
     weighted: bool = False  # by regret
     ratio: float = 0.5  # share of a minibatch that these states have
-    states: int = 50  # new ones each time, of all tasks together
+    states: int = 50  # new states each time, of all tasks together
 
     def __post_init__(self) -> None:
         for name, known in (("source", SOURCES), ("labels", LABELS)):
@@ -79,7 +79,7 @@ class Feedback:
 
 
 class Candidate(NamedTuple):
-    """A state that may become a sample; `better` is what a test says would have been right there."""
+    """A state that may become a sample; `better` is the right operator there, according to a test."""
 
     state: State
     weight: float = 1.0
@@ -90,7 +90,7 @@ class FeedbackTask:
     """A task that states come from."""
 
     def __init__(self, task: Task, teacher: Teacher | None, test: TestSettings) -> None:
-        """Without a teacher there are labels for faults only."""
+        """Without a `teacher` only faults get labels."""
         self.task = task
         self.teacher = teacher
         self.test = test
@@ -100,7 +100,7 @@ class FeedbackTask:
         return distances(self.task)
 
     def candidates(self, policy: Policy, settings: Feedback, seed: int) -> list[Candidate]:
-        """In random order, except that a fault stays with what is before it."""
+        """In random order, except that a fault stays with the states before it."""
         tested = TestedTask(self.task, replace(self.test, seed=seed))
         groups = list(self._groups(tested, policy, settings))
         random = CounterRandom(seed)
@@ -166,8 +166,8 @@ def collect(
 ) -> int:
     """Add up to `settings.states` samples of new states; those of `tasks[k]` go to `samples[first + k]`.
 
-    A state that the teacher gives up on is passed over for ever, which is stored; one without a label for another
-    reason only this time: a training that goes on knows nothing of it. Returns how many samples are new.
+    A state that the teacher gives up on is stored and never tried again; one without a label for another reason is
+    skipped only this time, because this is not stored. Returns how many samples are new.
     """
     added = 0
     seen: list[set[State]] = [set() for _ in tasks]

@@ -1,4 +1,4 @@
-"""The folder of a training: what it needs to go on after a crash, and every model it made.
+"""The folder of a training: what it needs to continue after a crash, and every model it made.
 
     settings.json      what was asked for, and of which tasks
     log.jsonl          a line for each model, in order: the models that exist are those with a line here
@@ -6,8 +6,8 @@
     tree.json          the policy tree, made from the log
     best.safetensors   the model that was chosen
 
-Files of a model are written before its line, each all or nothing, so a kill at any moment costs at most the epoch
-that was going on. A line that a kill has cut is no line.
+Files of a model are written before its line, each all or nothing, so a kill at any moment loses at most the current
+epoch. An incomplete last line is ignored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TrainingFolder(ResumableFolder):
 
     @classmethod
     def open_folder(cls, path: Path, *, keep: int | None = None) -> Self:
-        """Go on with a training; with `keep`, after its first models only."""
+        """Continue a training; with `keep`, after its first models only."""
         folder = super().open_folder(path)
         try:
             folder._read_log(keep)
@@ -130,7 +130,7 @@ class TrainingFolder(ResumableFolder):
     # -- data -------------------------------------------------------------------------------------
 
     def write_data(self, id: int, samples: Samples, mark: list[tuple[int, int]]) -> None:
-        """What was added to the data since the mark."""
+        """The data that was added since the mark."""
         arrays: Arrays = {}
         for t, (new, failed) in enumerate(samples.since(mark)):
             width = samples.tasks[t].variable_count

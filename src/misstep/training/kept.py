@@ -1,8 +1,7 @@
 """A selection whose records are kept: one campaign for each policy, in a folder of its own.
 
-The campaigns have the pools, the oracle and the order of judging of the test that keeps nothing (`testing.py`), so the
-ranking is the same. A campaign stores a task when all of it is judged; what a selection that was stopped had stored is
-not done again.
+The campaigns use the same pools, oracle and order of judging as the test without records (`testing.py`), so the ranking
+is the same. A campaign stores a task when all of it is judged, and a selection that was stopped does not repeat it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def test_kept(
     """Test a policy on all tasks, or read what was found before; `progress` takes a task and how many are done."""
     fuzzing = settings.fuzzing
     tree = {"fuzzing": {"max_iterations": fuzzing.max_iterations}}
-    # One chunk for each task, so that every state profits from all states before it, as in the other test.
+    # One chunk for each task, so that every state benefits from all states before it, as in the other test.
     judging = {"chunk": settings.pool_size, "round": 1}
     try:
         campaign = test(
@@ -72,7 +71,7 @@ def test_kept(
 
 
 class _Told:
-    """The progress of a campaign, as that of a selection."""
+    """Reports the progress of a campaign as progress of the selection."""
 
     def __init__(self, report: Callable[[str, int], None]) -> None:
         self._report = report

@@ -1,7 +1,7 @@
-"""Adam on random minibatches: what happens inside an epoch once the data is there. Needs PyTorch.
+"""Adam on random minibatches: the part of an epoch after the data is collected. Needs PyTorch.
 
-An epoch is a function of the weights, the moments of the optimiser, the data and a seed. It has a random generator of
-its own, so nothing that happens elsewhere in the process changes it.
+An epoch is a function of the weights, the moments of the optimiser, the data and a seed. It has its own random
+generator, so nothing else in the process affects it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from misstep.training.settings import LearnerSettings
 from misstep.training.threads import one_thread
 from misstep.training.union import Plan, share_places
 
-LOSS_SAMPLES = 4096  # the loss is measured on that many samples, spread evenly, if there are more
+LOSS_SAMPLES = 4096  # if there are more samples, the loss is measured on this many, spread evenly
 
 
 class Model(NamedTuple):
-    """Everything that training goes on from."""
+    """Everything from which training continues."""
 
     weights: Weights
     moments: Moments | None = None
@@ -56,7 +56,7 @@ class Learner:
         fed: int = 0,
         ratio: float | None = None,
     ) -> None:
-        """The last `fed` tasks have the share `ratio` of each minibatch together; None: as much as their data has."""
+        """The last `fed` tasks together get the share `ratio` of each minibatch; None: the share of their data."""
         self.tasks = tasks
         self.settings = settings
         self.fed = len(tasks) - fed  # the first of these
@@ -109,8 +109,8 @@ class Learner:
         return self.settings.sampling == "uniform"
 
     def _room(self) -> tuple[int, ...]:
-        """Places for each task that a minibatch of any samples rarely exceeds. A plan for every composition would
-        take longer to make than the step itself."""
+        """A number of places for each task that a minibatch of any samples rarely exceeds. Making a plan for every
+        composition would take longer than the step itself."""
         counts = np.array(self.data.counts, np.float64)
         size = min(self.settings.batch_size, int(counts.sum()))
         expected = counts / counts.sum() * size
@@ -146,7 +146,7 @@ class Learner:
         return Model(weights, optimiser.moments()), loss
 
     def _groups(self) -> list[tuple[int, ...]]:
-        """The compositions of minibatches, which take turns: one unless there are more tasks than places."""
+        """The compositions of minibatches, used in turn: only one unless there are more tasks than places."""
         counts = self.data.counts
         size = self.settings.batch_size
         present = [t for t, count in enumerate(counts) if count]
@@ -166,7 +166,7 @@ class Learner:
     def _plan(self, copies: tuple[int, ...]) -> PlanTensors:
         if copies not in self._plans:
             if len(self._plans) > 16:
-                self._plans.clear()  # compositions of earlier data never come back
+                self._plans.clear()  # compositions for earlier data are never used again
             self._plans[copies] = self._new_plan(copies)
         return self._plans[copies]
 
@@ -183,8 +183,8 @@ class Learner:
     def gradient(
         self, space: Workspace, chosen: Tensor, generator: Any = None, real: Tensor | None = None
     ) -> None:
-        """Put the gradient of the loss on the chosen samples into that of the network; those where `real` is 0 only
-        fill places."""
+        """Compute the gradient of the loss on the chosen samples into the network's gradient; samples where `real`
+        is 0 are padding."""
         inputs, applicable, target = self.data.batch(space.plan, chosen)
         logits = space.forward(inputs, generator)
         binary = self.settings.loss == "binary"
@@ -212,8 +212,8 @@ class Learner:
 
 
 def mixed(weights: list[float], fed: int, ratio: float) -> list[float]:
-    """The weights with those from `fed` on scaled so that they are the share `ratio` of all, where both sides have
-    something."""
+    """The weights, with those from `fed` on scaled to the share `ratio` of the total, if neither part is
+    empty."""
     base, added = sum(weights[:fed]), sum(weights[fed:])
     if not base or not added:
         return weights

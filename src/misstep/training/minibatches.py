@@ -1,7 +1,7 @@
 """The training data in the form that minibatches are gathered from. Needs PyTorch.
 
-Inputs and targets of all samples lie in a few long arrays, a row an operator. What an epoch adds is encoded once and
-appended; a minibatch is then a gather for each schema.
+Inputs and targets of all samples are in a few long arrays with one row per operator. The data that an epoch adds is
+encoded once and appended; a minibatch is then one gather for each schema.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from misstep.training.union import Encoder
 
 
 class Minibatches:
-    """Inputs and targets of all samples, a row an operator, so that minibatches are gathers."""
+    """Inputs and targets of all samples, with one row per operator, so that minibatches are gathers."""
 
     def __init__(self, tasks: list[Task], structures: list[Structure], device: str) -> None:
         self.tasks = tasks
@@ -107,7 +107,7 @@ class Minibatches:
         chosen = []
         for t, c in enumerate(copies):
             if c:
-                # Numbers from raw integers, whose mapping is ours and not that of a numpy version.
+                # From raw integers, so that the mapping does not depend on the version of numpy.
                 unit = random.bit_generator.random_raw(c) >> np.uint64(11)
                 real = unit.astype(np.float64) / 2**53
                 if self._uniform[t]:
@@ -119,7 +119,7 @@ class Minibatches:
         return torch.as_tensor(np.concatenate(chosen)).to(self.device)
 
     def draw_any(self, size: int, random: np.random.Generator) -> NDArray[np.int64]:
-        """Random samples of all tasks alike, none twice: places in the data, in order of tasks."""
+        """Random samples, uniform over all tasks and none twice: their places in the data, in order of tasks."""
         raw = random.bit_generator.random_raw(int(self._first[-1]))
         return np.sort(np.argsort(raw, kind="stable")[:size])
 
@@ -128,7 +128,7 @@ class Minibatches:
         return np.diff(np.searchsorted(chosen, self._first))
 
     def filled(self, chosen: NDArray[np.int64], copies: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-        """The samples on the places of a plan that has at least as many of each task, and which places are real."""
+        """The samples on the places of a plan with enough places for each task, and which places are not padding."""
         rows, real = [], []
         begin = 0
         for t, count in enumerate(self.per_task(chosen).tolist()):

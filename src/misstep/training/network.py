@@ -1,12 +1,12 @@
 """The ASNet over a plan of several tasks, with its gradient. Needs PyTorch.
 
-A minibatch of a small network is some hundred tiny operations, and recording them for automatic differentiation costs
-more than doing them. So the gradient is written out here, layer by layer: every result has its place in a buffer that
-lives as long as the plan, parts of a buffer stand where a general program would cut and concatenate, and the
-gradients of all weights land in one vector. The tests compare it with automatic differentiation of the other network.
+A minibatch of a small network takes some hundred tiny operations, and recording them for automatic differentiation
+costs more than running them. So the gradient is written out here, layer by layer: every result has its place in a
+buffer that is kept as long as the plan, slices of a buffer replace cutting and concatenating, and the gradients of all
+weights are in one vector. The tests compare it with automatic differentiation of the other network.
 
-All parameters live in one flat vector too: an optimiser then does its handful of operations once instead of once for
-each of some forty tensors. Matrices lie in it input by input.
+All parameters are in one flat vector too, so that an optimiser runs its few operations once instead of once for each of
+some forty tensors. Matrices are stored in it input by input.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def has_cuda() -> bool:
 class PlanTensors:
     """The index tensors of a plan, on a device, and the operations that need them.
 
-    On a CPU they are native. Elsewhere sums run over sorted segments instead of adding to places at random, so that
-    they come out the same every time.
+    On a CPU they are native. Elsewhere sums run over sorted segments instead of adding in random order, so that the
+    result is the same every time.
     """
 
     def __init__(self, plan: Plan, device: str = "cpu", *, native: bool | None = None) -> None:
@@ -78,7 +78,7 @@ class PlanTensors:
         return tensor.to(device=self.device, dtype=dtype or torch.int64)
 
     def _transposed(self, index: Any, rows: int) -> tuple[Tensor, Tensor]:
-        """Who refers to each row: places in `index`, sorted by row, and where those of a row begin."""
+        """The references to each row: places in `index`, sorted by row, and where those of a row begin."""
         order = np.argsort(index, kind="stable")
         offsets = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=rows))])
         return self._ids(order), self._ids(offsets)
@@ -152,7 +152,7 @@ class _Piece:
 
 
 class _SkipPiece(_Piece):
-    """A proposition module with a second input, its own output of the layer before."""
+    """A proposition module with a second input, its own output in the previous layer."""
 
     def __init__(
         self, flat: Tensor, gradient: Tensor, begin: int, inputs: int, outputs: int, hidden: int
@@ -203,7 +203,7 @@ class UnionNetwork:
 
 
 class _Features:
-    """What a layer puts out: before dropout (`own`), and as the next layers read it (`shown`, part of a table)."""
+    """The output of a layer: before dropout (`own`), and as the next layers read it (`shown`, part of a table)."""
 
     def __init__(self, shown: Tensor, groups: list[int], drops: bool) -> None:
         self.shown = shown
@@ -230,7 +230,7 @@ class _Features:
         torch.mul(self.own, self.mask, out=self.shown)
 
     def back(self, gradient: Tensor) -> Tensor:
-        """From the gradient of what is shown to that of the sums."""
+        """Turns the gradient of `shown` into that of the sums."""
         if self.mask is not None:
             gradient.mul_(self.mask)
         return torch.ops.aten.elu_backward(gradient, 1.0, 1.0, 1.0, True, self.own)
@@ -371,7 +371,7 @@ def binary_entropy(logits: Tensor, applicable: Tensor, target: Tensor) -> Tensor
 
 
 def binary_entropy_gradient(logits: Tensor, applicable: Tensor, target: Tensor) -> Tensor:
-    """Where the floor holds, nothing changes: its gradient is 0."""
+    """The gradient of the floored logarithm, which is 0 below the floor."""
     chances = torch.softmax(logits.masked_fill(~applicable, -math.inf), 1)
     rest = 1 - chances
     of_chances = (1 - target) / rest.clamp(min=FLOOR) * (rest > FLOOR)

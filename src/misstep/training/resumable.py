@@ -1,4 +1,4 @@
-"""What the folders of all trainings share: settings, a lock, and files that a full disk does not spoil.
+"""The common parts of the folders of all trainings: settings, a lock, and files that a full disk does not damage.
 
 settings.json      what was asked for, and of which tasks
 run.lock           held while the training is open
@@ -49,7 +49,7 @@ class ResumableFolder:
             raise InputFileError(
                 "there is a training in this folder",
                 where=str(path),
-                hint="go on with it by --resume, or choose another folder",
+                hint="continue it with --resume, or choose another folder",
             )
 
     @classmethod
@@ -106,14 +106,14 @@ class ResumableFolder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Around all that is written on the way: what fails there has cost nothing but the last step."""
+        """Wraps all writing during a training, so that a failure loses only the last step."""
         try:
             yield
         except InputFileError as error:
             raise InputFileError(
                 error.what,
                 where=error.where,
-                hint="all before it is kept; make room, or mend the folder, then go on with --resume",
+                hint="everything before it is kept; free space or repair the folder, then continue with --resume",
             ) from error
 
     def write_arrays(self, name: str, arrays: Arrays) -> None:
@@ -140,7 +140,7 @@ class ResumableFolder:
 
 
 def _refuse_links(path: Path, parts: Iterable[str]) -> None:
-    """The folder may come from a stranger: nothing in it may lead us to read or write elsewhere."""
+    """Refuse links: the folder is untrusted, and nothing in it may make us read or write elsewhere."""
     try:
         for folder in (path, *(path / part for part in parts)):
             if folder != path and folder.is_symlink():

@@ -1,8 +1,8 @@
 """The training data: states with their good decisions.
 
-A sample is a state of one of the training tasks and the set of operators that are right there: all optimal ones where
-the teacher knows them, or the one of its plan. Its weight says how often it is drawn in comparison with the others
-of its task. The first label of a state stands; a later one with a larger weight only raises the weight.
+A sample is a state of one of the training tasks and the set of operators that are right there: all optimal ones if the
+teacher knows them, or the one of its plan. Its weight says how often it is drawn in comparison with the others of its
+task. The first label of a state is kept; a later one with a larger weight only raises the weight.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Sample(NamedTuple):
 
 @dataclass
 class TaskSamples:
-    """The samples of one task, in the order of their coming, and the states that the teacher gave up on."""
+    """The samples of one task, in the order in which they were added, and the states that the teacher gave up on."""
 
     samples: list[Sample] = field(default_factory=list)
     failed: list[State] = field(default_factory=list)
     _place: dict[State, int] = field(default_factory=dict)
     _failed: set[State] = field(default_factory=set)
-    asked: set[State] = field(default_factory=set)  # also those with nothing to choose
+    asked: set[State] = field(default_factory=set)  # also those with only one applicable operator
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -54,7 +54,7 @@ class TaskSamples:
 
 
 class Samples:
-    """The data of all tasks. It only grows, so what an epoch added is what lies behind a mark."""
+    """The data of all tasks. It only grows, so the data that an epoch added is everything after a mark."""
 
     def __init__(self, tasks: Sequence[Task], *, single: bool = False) -> None:
         self.tasks = list(tasks)
@@ -68,7 +68,7 @@ class Samples:
         return self.per_task[task]
 
     def add(self, task: int, sample: Sample) -> bool:
-        """Add a sample unless there is nothing to choose in its state, and such states do not count."""
+        """Add a sample, unless its state has only one applicable operator and such states do not count."""
         if not self.single and len(self.tasks[task].applicable(sample.state)) < 2:
             return False
         return self.per_task[task].add(sample)
@@ -80,7 +80,7 @@ class Samples:
         return [(len(own.samples), len(own.failed)) for own in self.per_task]
 
     def since(self, mark: Sequence[tuple[int, int]]) -> list[tuple[list[Sample], list[State]]]:
-        """What came after the mark, task by task."""
+        """The data after the mark, task by task."""
         return [
             (own.samples[samples:], own.failed[failed:])
             for own, (samples, failed) in zip(self.per_task, mark, strict=True)

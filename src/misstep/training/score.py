@@ -1,8 +1,8 @@
 """The score of P25: how good a policy is among others, judged by its test on the validation tasks.
 
-Three equal parts, each relative to the best policy: a, tasks whose initial state is solved; b, the share of processed
-pool states that are solved; c, the share of them that are bugs, turned round. A part whose best value is 0 counts 0.
-Numbers are fractions, so that ties are ties on every machine.
+It has three equal parts, each relative to the best policy: a, the tasks whose initial state is solved; b, the share of
+processed pool states that are solved; and 1 - c, where c is the share of them that are bugs. A part whose best value is
+0 counts 0. Numbers are exact fractions, so that ties are ties on every machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Parts:
 
 
 def scores(parts: Sequence[Parts]) -> list[Fraction]:
-    """The score of each policy among these. Whoever joins later may change all of them."""
+    """The score of each policy among these. A further policy may change all scores."""
     if not parts:
         return []
     best = (
@@ -62,8 +62,8 @@ def scores(parts: Sequence[Parts]) -> list[Fraction]:
 
 
 def ranking(parts: Sequence[Parts], expansions: Sequence[int]) -> list[int]:
-    """The policies from best to worst. Ties: more tasks, more states solved, fewer bugs, expanded less often, made
-    later."""
+    """The policies from best to worst. Ties are broken by more tasks, more solved states, fewer bugs, fewer
+    successors in the tree, and the later model."""
     values = scores(parts)
     return sorted(
         range(len(parts)),

@@ -1,4 +1,4 @@
-"""Everything that decides what a training makes, but the tasks."""
+"""The settings of a training: everything but the tasks that determines its result."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """The numbers of an epoch; defaults as in the reimplementation that P25 used, where they make sense."""
+    """The settings of an epoch; the defaults are those of the reimplementation that P25 used, where they make sense."""
 
     steps: int = 700
     batch_size: int = 64
@@ -92,7 +92,7 @@ class TrainingSettings:
     unit_costs: bool = False  # teach shortest plans: a network does not see what operators cost
     all_states: bool = False  # begin with all states of tasks that can be enumerated
     initial: str = "xavier"  # weights of a root: or "normal", biases too
-    single: bool = False  # learn also in states with one applicable operator
+    single: bool = False  # also learn in states with one applicable operator
     criterion: str = "auto"
     learner: LearnerSettings = field(default_factory=LearnerSettings)
     exploration: Exploration = field(default_factory=Exploration)
@@ -115,7 +115,7 @@ class TrainingSettings:
         return configuration(self.config, self.epochs, self.n_init, self.n_start)
 
     def derived_seed(self, *what: object) -> int:
-        """A seed for one purpose, so that none depends on how many random numbers another one took."""
+        """A seed for one purpose, so that it does not depend on how many random numbers other purposes used."""
         text = " ".join(map(str, (self.seed, *what)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
@@ -144,7 +144,7 @@ class TrainingSettings:
 def require_same(
     begun: dict[str, Any], asked: dict[str, Any], usual: dict[str, Any], where: str
 ) -> None:
-    """An error if a training is to go on with other settings. What has its usual value was hardly asked for."""
+    """Raises an error if a training would continue with other settings. Default values are taken as not asked for."""
     known, spared = _flat(begun), _flat(usual)
     for name, value in _flat(asked).items():
         if value not in (known[name], spared[name]):

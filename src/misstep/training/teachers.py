@@ -1,11 +1,11 @@
-"""Teachers: who says what is right in a state of a training task.
+"""Teachers, which give the right operators in a state of a training task.
 
     exhaustive  h* of the whole task, if it is small: all optimal operators
     astar       A* with LM-cut from the state: a cheapest plan, whose states are labelled along with it
     command     any planner, as a program: the states of its plan, which need not be cheapest
 
-Labels must lead to the goal when they are followed. Where operators cost nothing, an optimal operator may lead round in
-a circle, so of those only the one that starts a shortest cheapest plan is right.
+Labels must lead to the goal when they are followed. An optimal operator that costs nothing may lead into a cycle, so
+among these only the one that starts a shortest cheapest plan is right.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ExhaustiveTeacher(Teacher):
 
 
 class AStarTeacher(Teacher):
-    """Plans anew from each state, within a budget of expansions."""
+    """Plans from each state, within a budget of expansions."""
 
     name = "astar"
 
@@ -106,7 +106,7 @@ class AStarTeacher(Teacher):
 
 
 class CommandTeacher(Teacher):
-    """A planner that is called with a SAS file and writes a plan, one (operator) a line."""
+    """A planner that is called with a SAS file and writes a plan, one (operator) per line."""
 
     name = "command"
 
@@ -141,7 +141,7 @@ class CommandTeacher(Teacher):
             return self._read(state, text.decode(errors="replace"))
 
     def _call(self, words: list[str], folder: str) -> bytes | None:
-        """What the planner prints, or None if it takes too long."""
+        """The planner's output, or None if it takes too long."""
         try:
             program = start(
                 words,
@@ -159,7 +159,7 @@ class CommandTeacher(Teacher):
         except subprocess.TimeoutExpired:
             return None
         finally:
-            program.end()  # with what it started: a planner is often a script that starts the real one
+            program.end()  # with its child processes: a planner is often a script that starts the real one
 
     def _read(self, state: State, text: str) -> list[Sample] | None:
         names = re.findall(r"^\s*(\([^()]*\))\s*$", text, re.MULTILINE)
@@ -200,7 +200,7 @@ def with_unit_costs(task: Task) -> Task:
 
 
 def runs_program(spec: str) -> bool:
-    """Whether asking this teacher starts a program. What is not known is taken for one."""
+    """Whether asking this teacher starts a program; True if that is not known."""
     return spec not in ("auto", "exhaustive", "astar")
 
 

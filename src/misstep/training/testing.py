@@ -53,7 +53,9 @@ class TestSettings:
         for name, value in (("pool", self.pool_size), ("max_steps", self.max_steps)):
             if value > MOST_STEPS:
                 raise UsageError(f"{name} is {value}", expected=f"at most {MOST_STEPS}")
-        read_oracle(self.oracle)  # now, not when the first policy is good enough to be tested
+        read_oracle(
+            self.oracle
+        )  # errors must not wait for the first policy that is good enough to be tested
 
     @property
     def fuzzing(self) -> Settings:
@@ -76,7 +78,7 @@ class TaskResult:
     processed: int = 0
     solved: int = 0
     bugs: int = 0
-    lost: int = 0  # proven to be spent too much, over all solved states
+    lost: int = 0  # cost proven to be unnecessary, over all solved states
     steps: int = 0  # of the budget
     assumed: bool = False
 
@@ -122,7 +124,7 @@ class TestedTask:
 
     @cached_property
     def _dominance(self) -> Dominance | str | None:
-        """One for all policies: it is about the task."""
+        """One oracle for all policies, because it depends only on the task."""
         return try_dominance(self.task) if needs_dominance(self.settings.oracle) else None
 
     def test(self, policy: Policy, *, abstain: bool = True, check: bool = False) -> TaskResult:

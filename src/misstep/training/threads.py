@@ -1,4 +1,4 @@
-"""How many threads PyTorch computes on while a network is trained."""
+"""The number of threads that PyTorch uses while a network is trained."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from misstep.policies.torch_extra import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Matrices are too small to be shared out, and sums would depend on who gets which part."""
+    """Uses one thread: the matrices are too small to split, and sums would depend on how they are split."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

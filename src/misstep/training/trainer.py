@@ -1,8 +1,8 @@
 """Training an ASNet from beginning to end: epochs, tests, files.
 
-`train` does what the algorithms say, one model after the other, and puts each into the folder before it goes on. What
-a model becomes depends on the settings, the tasks and the models before it, never on the clock or on whether the
-training was interrupted.
+`train` follows the algorithms, one model after the other, and stores each in the folder before it continues. A model
+depends on the settings, the tasks and the models before it, never on the clock or on whether the training was
+interrupted.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def train(
 ) -> TrainingSummary:
     """Train on the tasks, and on faults of earlier policies, and test on the validation tasks, in a new folder."""
     TrainingFolder.require_new(out)
-    # All that can be wrong with tasks, teacher and settings is found before there is a folder.
+    # All errors in tasks, teacher and settings are found before the folder is made.
     trainer = Trainer(tasks, validation, settings, faults, device)
     trainer.first_lessons()
     about = {
@@ -96,7 +96,7 @@ def train(
 
 
 def _require_oracle(stored: dict[str, Any], asked: TrainingSettings | None, where: str) -> None:
-    """A folder may name an oracle that is code of another package; reading the settings would load it."""
+    """Refuses a stored oracle from another package, whose code would run when the settings are read."""
     own: Any = stored.get("settings")
     test = own.get("test") if isinstance(own, dict) else None
     if asked is not None:
@@ -117,9 +117,9 @@ def resume(
     report: Report | None = None,
     device: str = "cpu",
 ) -> TrainingSummary:
-    """Go on with a training that was stopped, on the same tasks; with `keep`, from an earlier model on.
+    """Continue a training that was stopped, on the same tasks; with `keep`, from an earlier model on.
 
-    Its settings are those it was begun with. If others are `asked` for, that is an error.
+    Its settings are those it was begun with. It is an error to ask for others (`asked`).
     """
     with TrainingFolder.open_folder(out, keep=keep) as folder:
         where = str(out / "settings.json")
@@ -127,7 +127,7 @@ def resume(
         settings = TrainingSettings.from_dict(folder.settings.get("settings", {}), where)
         if asked is not None:
             settings.require_same(asked, where)
-        # A folder may come from a stranger, and a command is run.
+        # The folder is untrusted, and this would run a command from it.
         if runs_program(settings.teacher) and settings.teacher != (asked and asked.teacher):
             raise UsageError(
                 f"the stored teacher {settings.teacher!r:.300} would run a program",
@@ -166,7 +166,7 @@ class Trainer:
         self.check(tasks, validation, settings, faults)
         self.faults = list(faults)
         self.settings = settings
-        # Tasks that only faults come from bring data, but the policy is not rolled out on them.
+        # Tasks that are used only for faults add data, but the policy is not run on them.
         self.train_count = len(tasks)
         self.fed = self._fed()
         known = set() if self.fed else {task.digest for task in tasks}
@@ -189,15 +189,15 @@ class Trainer:
         self._told: dict[str, float] = {}  # seconds that are in the log already
 
     def _fed(self) -> list[Task]:
-        """The tasks that are tested between epochs. Their states have places of their own in a minibatch, so a task
-        that is a training task as well stands in the list twice."""
+        """The tasks that are tested between epochs. Their states have their own places in a minibatch, so a task
+        that is also a training task is in the list twice."""
         if not self.settings.feedback.every:
             return []
         unit = self.settings.unit_costs
         return [with_unit_costs(own.task) if unit else own.task for own in self.faults]
 
     def _teacher(self, task: Task) -> Teacher:
-        """The one that was asked for; on a task that is too large for it, A*."""
+        """The teacher that was asked for, or A* on a task that is too large for it."""
         settings = self.settings
         own = with_unit_costs(task) if settings.unit_costs else task
         try:
@@ -218,7 +218,7 @@ class Trainer:
         settings: TrainingSettings,
         faults: Sequence[TaskFaults] = (),
     ) -> None:
-        """Refuse what cannot work before anything is written."""
+        """Refuse settings that cannot work before anything is written."""
         if not tasks:
             raise UsageError("no training tasks", expected="at least one")
         shape = shape_of(tasks[0].lifted)
@@ -237,7 +237,7 @@ class Trainer:
             )
 
     def run(self, folder: TrainingFolder, report: Report | None = None) -> TrainingSummary:
-        """Make all models that are not in the folder yet. An empty one needs the first lessons."""
+        """Make all models that are not in the folder yet. An empty folder first needs the initial data."""
         from misstep.training.learner import Learner
 
         self.folder = folder
@@ -321,7 +321,7 @@ class Trainer:
             self.samples.add_all(place[own.task.digest], own.samples)
 
     def _first_faults(self) -> None:
-        """Those of the campaign, with the teacher's labels where there are to be such, and it has one."""
+        """The campaign's faults, with the teacher's labels if these are asked for and it has one."""
         feedback = self.settings.feedback
         for k, (source, own) in enumerate(zip(self.sources, self.faults, strict=True)):
             for sample in own.samples:
@@ -332,7 +332,7 @@ class Trainer:
                     self.samples.add(self.train_count + k, found)
 
     def _feed(self, parent: int, weights: Weights, seed: int) -> None:
-        """Test the model on the tasks of the campaign, when it is time, and take in what is found."""
+        """Test the model on the tasks of the campaign, if a test is due, and add the states that are found."""
         epochs, feedback = self.folder.tree[parent].epochs, self.settings.feedback
         if self.fed and epochs and epochs % feedback.every == 0:
             structures = self.structures[self.train_count :]

@@ -74,7 +74,7 @@ class PolicyTree:
         self.nodes.append(node)
 
     def expansions(self) -> list[int]:
-        """How often each model was trained further."""
+        """The number of successors of each model."""
         counts = [0] * len(self.nodes)
         for node in self.nodes:
             if node.parent is not None:

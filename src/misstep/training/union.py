@@ -1,12 +1,12 @@
 """Several tasks as one graph, so that a minibatch costs one pass through the network however many tasks it mixes.
 
-The modules of an ASNet are shared by all ground operators of a schema and all facts of a predicate, of whatever task.
+The modules of an ASNet are shared by all ground operators of a schema and all facts of a predicate, in any task.
 So a minibatch of b states of tasks T1, T2, ... is one big task whose operators and facts are those of all its states
 side by side: each schema then needs one matrix product instead of one for each task, and the number of calls, which
 is what small networks spend their time on, no longer grows with the number of tasks.
 
 A plan fixes how many states of each task a minibatch has. Everything that does not depend on which states these are
-(who is related to whom) is computed once for the plan, with numpy; a minibatch then is a few gathers.
+(how rows are related) is computed once for the plan, with numpy; a minibatch then is a few gathers.
 
 Rows are ordered by schema (or predicate), then task, then place in the minibatch, then operator (or fact).
 """
@@ -224,7 +224,7 @@ class Plan:
 
 
 def share_places(weights: Sequence[float], batch_size: int) -> tuple[int, ...]:
-    """How many of `batch_size` places each task gets: in proportion, but at least one where there is anything."""
+    """How many of `batch_size` places each task gets: in proportion, but at least one if the task has data."""
     wanted = np.array(weights, np.float64)
     present = wanted > 0
     if not present.any():

@@ -51,11 +51,11 @@ MALFORMED = [
     ),
     (":condition", ":parameters", r"5: :parameters again in the rule go"),
     (":action (move ?x ?y)", "", r"3: the rule go has no action"),
-    (":action (move ?x ?y)", ":action", r"6: no parentheses behind :action"),
-    ("(move ?x ?y)", "move", r"6: no parentheses behind :action"),
+    (":action (move ?x ?y)", ":action", r"6: no parentheses after :action"),
+    ("(move ?x ?y)", "move", r"6: no parentheses after :action"),
     ("(move ?x ?y)", "(move ?x (y))", r"6: \(y\) is not a term"),
     ("(move ?x ?y)", "()", r"6: \(\) is not understood"),
-    ("(?x ?y - room)", "(?x ?x - room)", r"4: \?x is there twice"),
+    ("(?x ?y - room)", "(?x ?x - room)", r"4: \?x is listed twice"),
     ("(?x ?y - room)", "(?x y - room)", r"4: y among the parameters"),
     ("(?x ?y - room)", "(?x ?y -)", r"4: - among the parameters"),
     ("(?x ?y - room)", "(?x ?y - (or room))", r"4: \(or room\) is not a type"),
@@ -67,7 +67,11 @@ MALFORMED = [
     ("(not (= ?x ?y))", "(not (and))", r"5: \(and\) is not understood"),
     ("(not (= ?x ?y))", "(= ?x)", r"5: \(= \?x\) is not understood"),
     ("(not (= ?x ?y))", "(goal (goal (at-robot ?x)))", r"5: \(goal \(\.\.\.\)\) is not understood"),
-    ("(not (= ?x ?y))", "(exists (?x) (at-robot ?x))", r"5: \?x has a meaning outside"),
+    (
+        "(not (= ?x ?y))",
+        "(exists (?x) (at-robot ?x))",
+        r"5: \?x is already a parameter outside the exists",
+    ),
     ("(move ?x ?y)))", "(move ?x ?y)", r"3: the block opened here is never closed"),
     ("(move ?x ?y)))", "(move ?x ?y))))", r"6: there is a '\)' too many"),
     (
@@ -190,5 +194,7 @@ def test_rules_that_a_program_made_are_checked_as_well() -> None:
     room = TypedName("?x", ("room",))
     inner = Exists((room,), (Holds(Atom("at-robot", ("?x",))),))
     rule = Rule("go", (room, TypedName("?y", ("room",))), (inner,), Atom("move", ("?x", "?y")))
-    with pytest.raises(InputFormatError, match=r"rules p:5: \?x has a meaning outside"):
+    with pytest.raises(
+        InputFormatError, match=r"rules p:5: \?x is already a parameter outside the exists"
+    ):
         RulePolicy(small_task("gripper-4"), RuleSet("p", "gripper", (rule,)))

@@ -1,4 +1,4 @@
-"""What `--cluster ADDRESS` means.
+"""The addresses that `--cluster ADDRESS` accepts.
 
 tcp://HOST:PORT    a scheduler of dask that runs already; tls://HOST:PORT with the certificates that dask is
                    configured with
@@ -69,7 +69,7 @@ def _wrong(text: str) -> Address:
     raise UsageError(f"the cluster {text!r:.80} is no address", expected=EXPECTED)
 
 
-# What dask-jobqueue takes, with the type that TOML has for it. A misspelt option would be handed on to every worker.
+# The options of dask-jobqueue, with their TOML types. It would pass a misspelt option on to every worker.
 _SLURM: Mapping[str, type | tuple[type, ...]] = {
     "jobs": int,
     "cores": int,

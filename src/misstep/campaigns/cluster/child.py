@@ -1,6 +1,6 @@
 """A process that does jobs, one after the other, for the worker of dask that started it.
 
-What a job needs and the process does not have, it asks its worker for. It ends when the worker does, however that ends.
+It asks its worker for data that it does not have. It ends when the worker ends, for whatever reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from misstep.campaigns.process import STOPS, end_with, limit_memory
 
 DONE, NEED, NO_MEMORY = "done", "need", "no memory"
 Entry = Callable[[bytes, Shelf, str, float | None], bytes]
-"""Does a job: its body, what it needs, a folder for files, and the seconds that it has."""
+"""Does a job, given its body, its data, a folder for files, and its time limit in seconds."""
 
 
 def main(fd: int) -> None:
@@ -28,7 +28,7 @@ def main(fd: int) -> None:
         memory_mb, parent, folder = connection.recv()
     except (EOFError, ConnectionResetError):
         return
-    # Whoever coordinates the work decides when it ends. The system itself ends the process, not a handler of Python,
+    # The coordinator decides when the work ends. The system itself ends the process, not a handler of Python,
     # which would wait for native code.
     for number in STOPS:
         signal.signal(number, signal.SIG_DFL)

@@ -1,8 +1,8 @@
-"""The workers of a campaign that lie on a cluster.
+"""The workers of a campaign on a cluster.
 
-The engine knows them as it knows local processes: it hands out units and takes their outcomes back. Which worker does a
-unit is for dask to say. A resource (the task, its dominance function, what earlier rounds have found) is packed when it
-is new, and travels to each worker once.
+The engine uses them like local processes: it hands out units and collects their outcomes. Dask decides which worker
+does a unit. A resource (the task, its dominance function, the results of earlier rounds) is packed when it is new, and
+sent to each worker once.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Cluster(Workers):
         self._resources: dict[str, dict[str, tuple[Any, Blob | None]]] = {}
 
     def takes(self, unit: Unit) -> bool:
-        # Another task is begun only where somebody is idle: a process keeps few tasks ready, and would load each of
+        # Another task is begun only if a worker is idle: a process keeps few tasks loaded, and would load each of
         # many again for every unit.
         return self._link.free > 0 if unit.task else self._link.idle
 
     def expect(self, process: int) -> None:
-        """Nothing: a worker starts the process with its first unit, while the others work."""
+        """Does nothing: a worker starts the process with its first unit, while the others work."""
 
     def submit(self, unit: Unit, seconds: float | None) -> None:
         small: dict[str, Any] = {}
@@ -132,7 +132,7 @@ class Cluster(Workers):
 def on_cluster(
     address: Address, worker: Worker, files: Mapping[str, str], memory_mb: int | None, note: Note
 ) -> Workers:
-    """The workers at an address, when there is something to do for them."""
+    """The workers at an address, connected when there is work for them."""
     link = open_cluster(address, note)
     try:
         return Cluster(link, worker, files, memory_mb)

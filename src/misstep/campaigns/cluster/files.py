@@ -1,8 +1,8 @@
-"""Files that a policy is read from, and how they get to a worker.
+"""The files of a policy, and how they get to a worker.
 
-The content of the files travels with the campaign, once to each worker. A worker that has the same file under the same
-name reads that one; on every other worker the content is written into a folder of the process, and the spec names the
-copy. So a worker never reads another version of a file than the coordinator did.
+The content of the files is sent once to each worker. A worker that has the same file under the same name reads that
+one; on every other worker the content is written into a folder of the process, and the spec names the copy. So a worker
+never reads another version of a file than the coordinator did.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FileCopy:
 
 
 def check_policy(policy: object) -> str:
-    """The spec of a policy that can be sent; an error for one that exists in this process alone."""
+    """The spec of a policy that can be sent; an error for one that exists only in this process."""
     if isinstance(policy, str) and not policy.startswith(f"{IN_MEMORY} "):
         return policy
     name = policy if isinstance(policy, str) else getattr(policy, "name", type(policy).__name__)
@@ -74,7 +74,7 @@ def files_in(spec: str) -> Iterable[str]:
     parts = {spec[begin:end] for begin in begins for end in ends if begin < end}
     for text in sorted(parts, key=len, reverse=True):
         try:
-            # A program is no file of the policy: it has to be there already.
+            # A program is not a file of the policy: it must be installed on the worker.
             if Path(text).is_file() and not (runs and os.access(text, os.X_OK)):
                 yield text
         except (OSError, ValueError):
@@ -82,7 +82,7 @@ def files_in(spec: str) -> Iterable[str]:
 
 
 def at_hand(spec: object, files: Iterable[FileCopy], folder: str) -> object:
-    """The spec, which names copies in the folder unless this machine has the same files under the same names."""
+    """The spec with copies in the folder, unless this machine has the same files under the same names."""
     own = list(files)
     if not isinstance(spec, str) or not own or all(map(_is_here, own)):
         return spec

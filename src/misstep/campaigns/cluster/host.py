@@ -1,8 +1,8 @@
-"""On a worker of dask: the processes that do the work, and what is said of one that ends.
+"""On a dask worker: the processes that do the work, and the report about one that ends.
 
-Each thread of the worker that has a job gets a process of the session and the role of the job: one that is idle, or a
-new one. The system ends a process with the thread that has started it, so one thread that does nothing else starts them
-all. Processes of a session that nobody has asked for some time are ended.
+Each thread of the worker that has a job gets a process of the session and the role of the job: an idle one or a new
+one. The system ends a process with the thread that started it, so a separate thread starts all of them. Processes of a
+session that have not been used for some time are ended.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from misstep.campaigns.process import OVERDUE, hash_seed
 from misstep.kept import NOT_FROM_HERE
 from misstep.versions import identity
 
-IDLE = 300.0  # seconds after which a process that nobody asks is ended
+IDLE = 300.0  # seconds after which an unused process is ended
 WORDS = 2000  # letters of the last words
 GRACE = 2.0  # seconds to end by itself
 _MAIN = (
@@ -67,7 +67,7 @@ class Child:
                 if kind == NEED:
                     self.connection.send([blobs[digest] for digest in content])
                 elif kind == NO_MEMORY:
-                    self.end()  # nobody knows what is left of it
+                    self.end()  # its state is unknown
                     return NoMemory()
                 else:
                     assert kind == DONE
@@ -90,7 +90,7 @@ class Child:
         return Died(how, words[-WORDS:])
 
     def end(self) -> None:
-        """A process that waits for a job ends when its connection closes, and takes its policy along."""
+        """An idle process ends when its connection closes, and closes its policy."""
         self.alive = False
         self.connection.close()
         if self.idle_since:
@@ -111,7 +111,7 @@ class Home:
         self._idle: dict[Key, list[Child]] = {}
         self._busy: list[Child] = []
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="misstep-starter")
-        # Nobody gives anything back any more when a coordinator was killed.
+        # A coordinator that was killed releases nothing.
         threading.Thread(target=self._always_tidy, daemon=True).start()
 
     def _always_tidy(self) -> None:
@@ -138,7 +138,7 @@ class Home:
         self.tidy()
 
     def tidy(self) -> None:
-        """End what nobody has asked for some time."""
+        """End processes that have not been used for some time."""
         old = []
         with self._lock:
             for waiting in self._idle.values():
@@ -203,9 +203,9 @@ def _listen(stream: IO[bytes], words: deque[bytes]) -> None:
 def do_jobs(
     jobs: Sequence[tuple[Ticket, bytes]], digests: Sequence[str], *blobs: bytes
 ) -> list[tuple[Answer, float]]:
-    """What dask calls in a thread of the worker: the answers, and the seconds that each took.
+    """Called by dask in a thread of the worker: returns the answers, and the seconds that each took.
 
-    Time that a job has waited here for those before it is taken from its own.
+    The time that a job has waited here for earlier ones is deducted from its limit.
     """
     known = dict(zip(digests, blobs, strict=True))
     answers = []
@@ -221,7 +221,7 @@ def do_jobs(
 
 
 def do_job(ticket: Ticket, body: bytes, *blobs: bytes) -> Answer:
-    """One of them, in a process of its session and role."""
+    """Does one job, in a process of its session and role."""
     own = identity()
     if own.code != ticket.code:
         return Refused(str(own), _address())
@@ -235,7 +235,7 @@ def do_job(ticket: Ticket, body: bytes, *blobs: bytes) -> Answer:
 
 
 def keep(content: bytes) -> bytes:
-    """A larger thing as a task of its own: dask makes it again where its worker was lost."""
+    """Larger data as a task of its own, so that dask makes it again if its worker was lost."""
     return content
 
 

@@ -1,7 +1,7 @@
-"""What travels between the coordinator and the processes that do the work.
+"""The messages between the coordinator and the processes that do the work.
 
-A job is a ticket, a body, and the digests of larger things that it needs. These travel once to each worker and once to
-each process there: dask moves them by their digest, and a process asks its worker for those that it does not have.
+A job is a ticket, a body, and the digests of larger data that it needs. Such data is sent once to each worker and once
+to each process there: dask moves it by its digest, and a process asks its worker for data that it does not have.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-INLINE = 4096  # bytes; what is smaller travels with each job
+INLINE = 4096  # bytes; smaller data is sent with each job
 PROTOCOL = 5  # of pickle
 
 
@@ -25,10 +25,10 @@ class Blob(NamedTuple):
 
 @dataclass(frozen=True)
 class Ticket:
-    """Who asks for what, under which limits."""
+    """The session, function and limits of a job."""
 
     session: str  # of a coordinator; processes are not shared between sessions
-    role: int  # 0: whoever is free; from 1 on: a process of that number, which does nothing else
+    role: int  # 0: any free process; from 1 on: the process of that number, which does nothing else
     code: str  # the digest of the coordinator's Misstep
     entry: str  # MODULE:FUNCTION that does the job, as in `misstep.campaigns.cluster.units:do_unit`
     needs: tuple[str, ...] = ()  # digests, in the order of the blobs
@@ -43,7 +43,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Late:
-    """The time was up, and the process did not even hear its alarm."""
+    """The time was up, and the process did not react to its alarm."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def packed(value: object) -> Blob:
 
 
 class Shelf:
-    """The larger things that a process has: unpacked once, the least recently used ones go first.
+    """The larger data of a process: unpacked once; the least recently used is dropped first.
 
-    Two jobs that need the same digest get the same object: work that compares by identity what it has read before
-    does not read it again.
+    Two jobs that need the same digest get the same object, so code that recognises its data by identity does not
+    read it again.
     """
 
     def __init__(self, most: int = 64) -> None:
@@ -101,7 +101,7 @@ class Shelf:
         return found
 
     def tidy(self, needs: Sequence[str]) -> None:
-        """Make room, but not of what the next job needs."""
+        """Free memory, but keep what the next job needs."""
         for digest in [own for own in self._objects if own not in needs]:
             if len(self._objects) <= self._most:
                 break

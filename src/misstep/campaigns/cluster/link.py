@@ -1,10 +1,9 @@
-"""The connection to a scheduler: which workers may be used, and what becomes of a job.
+"""The connection to a scheduler: which workers may be used, and how jobs end.
 
-Workers come and go at any time. A worker without Misstep, or with another one, is left out and named. A job whose
-worker is lost is done again elsewhere by dask itself. A job whose process ends is given to another worker; after three
-such ends it is given up, and what the last process said is handed back. A worker that is lost counts less than a
-process that ends: machines are lost for reasons that have nothing to do with what they worked on, so a job is given up
-only after twenty of them.
+Workers may join and leave at any time. A worker without Misstep, or with another version, is not used and is reported.
+If a worker is lost, dask itself repeats its job elsewhere. A job whose process ends is given to another worker; after
+three such ends the job fails with the last output of the process. Lost workers count less, because machines are lost
+for reasons that have nothing to do with their jobs: a job fails only after twenty of them.
 """
 
 from __future__ import annotations
@@ -26,21 +25,19 @@ from misstep.errors import MisstepError, ToolError
 from misstep.versions import Identity, identity
 
 STRIKES = 3  # ends of a process before a job is given up
-LOSSES = 20  # workers that were lost with a job, under way or next in turn, before it is given up
-LOOK = 2.0  # seconds between two looks at the workers
+LOSSES = 20  # workers that were lost with a job, running or next in turn, before it is given up
+LOOK = 2.0  # seconds between two checks of the workers
 RECONNECT = 15.0  # seconds for a scheduler to come back
 PATIENCE = 5.0  # seconds before it is said that there are no workers yet
 FETCH = 60.0  # seconds for a result to arrive
-AHEAD = (
-    2  # jobs that are under way for each thread of a worker: the next one is there when one ends
-)
+AHEAD = 2  # jobs sent for each thread of a worker, so that the next one is there when one ends
 OVERDUE = 10.0  # seconds after the limit of a job, for an answer that never comes
 
 Note = Callable[[str], None]
 
 
 def lacks_misstep(error: BaseException) -> bool:
-    """Whether an answer says that our functions are not known there; dask hands some errors on as text."""
+    """Whether an answer says that our functions are unknown there; dask passes some errors on as text."""
     if isinstance(error, (ImportError, AttributeError)):
         return True
     return any(
@@ -66,7 +63,7 @@ class Link:
 
     def __init__(self, client: Any, where: str, note: Note, close: Callable[[], None]) -> None:
         self.where = where
-        self.gathers = False  # whether short jobs travel together; all that is given is needed then
+        self.gathers = False  # whether short jobs are sent together; then every given job is needed
         self.session = uuid.uuid4().hex
         self._client = client
         self._note = note
@@ -87,7 +84,7 @@ class Link:
 
     @property
     def threads(self) -> int:
-        """Of all workers that may be used."""
+        """The threads of all workers that may be used."""
         self.look()
         return sum(self._good.values())
 
@@ -98,7 +95,7 @@ class Link:
 
     @property
     def idle(self) -> bool:
-        """Whether somebody may soon have nothing to do, however short the jobs are."""
+        """Whether a worker may soon be idle, however short the jobs are."""
         return len(self._jobs) < AHEAD * max(1, self.threads)
 
     @property
@@ -106,14 +103,14 @@ class Link:
         return self._pace.size if self.gathers else 1
 
     def look(self, *, now: bool = False) -> None:
-        """See which workers there are, and ask new ones what they have."""
+        """Update the list of workers, and ask new ones for their version."""
         if not now and monotonic() - self._looked < LOOK:
             return
         self._looked = monotonic()
         try:
             found = self._client.scheduler_info(n_workers=-1)["workers"]
         except Exception:
-            return  # a scheduler that is away is noticed where jobs end
+            return  # a lost scheduler is noticed when waiting for jobs
         threads = {address: int(own["nthreads"]) for address, own in found.items()}
         fresh = [own for own in threads if own not in self._good and own not in self._bad]
         for address in fresh:
@@ -184,21 +181,21 @@ class Link:
         memory_mb: int | None = None,
         priority: float = 0.0,
     ) -> int:
-        """Give a job to the cluster; the number by which `next` hands its answer back."""
+        """Give a job to the cluster; returns the number with which `next` returns its answer."""
         self._count += 1
         needs = tuple(blob.digest for blob in blobs)
         ticket = Ticket(self.session, role, identity().code, entry, needs, seconds, memory_mb)
         end = None if seconds is None else monotonic() + max(seconds, 0) + OVERDUE
         job = Job(self._count, ticket, body, tuple(blobs), end, priority)
         self._jobs[job.name] = job
-        if not self.gathers or len(self._parcels) < self.threads:  # somebody has nothing to do
+        if not self.gathers or len(self._parcels) < self.threads:  # a worker is idle
             self._send([job])
         else:
             self._waiting.append(job)
         return job.name
 
     def _hand_out(self) -> None:
-        """Send what waits: full parcels while there is more to come, and all that is left otherwise."""
+        """Send waiting jobs: full parcels while there are more to come, otherwise all that are left."""
         size = self._size
         if self.free > 0:
             places = max(1, AHEAD * max(1, self.threads) - len(self._parcels))
@@ -235,7 +232,7 @@ class Link:
         parcel.future.add_done_callback(lambda future: ended.put((parcel, future)))
 
     def _places(self, job: Job) -> Mapping[str, object]:
-        """Not where the job has ended a process before, if there is another worker; never a refused one."""
+        """The workers for a job: not those where it ended a process, if there are others; never a refused one."""
         tried = {death.worker for death in job.deaths}
         others = [own for own in self._good if own not in tried]
         if tried and others:
@@ -243,7 +240,7 @@ class Link:
         return {"workers": list(self._good)} if self._bad and self._good else {}
 
     def _keep(self, blob: Blob) -> Any:
-        """A larger thing, which dask moves to each worker that needs it, once."""
+        """Larger data, which dask moves once to each worker that needs it."""
         future = self._kept.get(blob.digest)
         if future is None or future.status in ("cancelled", "lost", "error"):
             with warnings.catch_warnings():
@@ -255,12 +252,12 @@ class Link:
         return future
 
     def release(self, digest: str) -> None:
-        """Nobody needs this larger thing any more."""
+        """This larger data is no longer needed."""
         self._kept.pop(digest, None)
 
     @property
     def has_answers(self) -> bool:
-        """Whether `next` has something to give at once: the other jobs of a parcel that has ended."""
+        """Whether `next` can return at once, with other jobs of a parcel that has ended."""
         return bool(self._answers)
 
     def next(self) -> tuple[int, Answer | GivenUp]:
@@ -282,7 +279,7 @@ class Link:
         return number, answer
 
     def forget(self, number: int) -> None:
-        """Nobody waits for this job any more. If it is under way, it is done for nothing."""
+        """The job is no longer needed. If it is running, its result is dropped."""
         job = self._jobs.pop(number, None)
         if job is None:  # it has ended, and its answer may lie here
             self._answers = deque(own for own in self._answers if own[0] != number)
@@ -300,14 +297,14 @@ class Link:
         return max(0.0, min([LOOK, *(end - monotonic() for end in ends)]))
 
     def _give_up_overdue(self) -> None:
-        """Jobs whose time is up wherever they are: in a queue, or on a machine that does not answer."""
+        """Jobs whose time is up, also in a queue or on a machine that does not answer."""
         for name, job in list(self._jobs.items()):
             if job.end is not None and monotonic() > job.end:
                 self.forget(name)
                 self._answers.append((name, Late()))
 
     def _arrived(self, jobs: list[Job], parcel: Parcel, future: Any) -> None:
-        """What came of these jobs of a parcel: their answers, or they are under way again."""
+        """The answers of these jobs of a parcel, unless they were sent again."""
         status = future.status
         if status in ("cancelled", "lost"):
             self._require_scheduler()
@@ -341,7 +338,7 @@ class Link:
         self._answers.append((job.name, answer))
 
     def _send_each(self, jobs: list[Job]) -> None:
-        """Each by itself: one of them may be the reason."""
+        """Send each one alone: one of them may be the cause."""
         for job in jobs:
             self._send([job])
 
@@ -365,7 +362,7 @@ class Link:
             )
 
     def _loss(self, job: Job, workers: int) -> None:
-        """So many workers more were lost while they had the job."""
+        """Count workers that were lost while they had the job."""
         job.losses += workers
         if job.losses >= LOSSES:
             self._end(job, GivenUp(job.losses, "whole workers were lost with it", ""))
@@ -398,7 +395,7 @@ class Link:
         return ToolError(
             f"the scheduler has gone away{why:.200}",
             where=self.where,
-            hint="what is stored is kept: the same command with --resume goes on, also on another cluster",
+            hint="what is stored is kept: the same command with --resume continues, also on another cluster",
         )
 
     def close(self) -> None:

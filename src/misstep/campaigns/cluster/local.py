@@ -2,9 +2,9 @@
 
 The scheduler does not run in the coordinator's process: its threads would keep the policy from being forked later, and
 dask would run the user's script again to start workers from it. Everything listens on the loopback device only. The
-system ends the process with the coordinator and the workers with the process, so that nothing stays behind. A worker
-that dies is followed by another one, also if it dies while it starts (dask's own keeper of workers, the nanny, gives up
-then, and the cluster would shrink).
+operating system ends this process with the coordinator, and the workers with this process, so nothing stays behind. A
+worker that dies is replaced, even if it dies while it starts (dask's own nanny then gives up, and the cluster would
+shrink).
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ AGAIN = 1.0  # seconds between two starts of the same worker, at least
 WORKER = "--worker"
 PROGRAM = f"{NOT_FROM_HERE}from misstep.campaigns.cluster.local import main; main()"
 CONFIG = {
-    # The coordinator hands out few units at a time; each worker may have its next one at hand.
+    # The coordinator hands out few units at a time; each worker may already have its next one.
     "distributed.scheduler.worker-saturation": 2.0,
     "distributed.comm.retry.count": 2,
-    "distributed.worker.profile.enabled": False,  # it would look at every thread a hundred times a second
-    # What idle servers do several times a second, each of them, to measure themselves: a sixth of a core for four
-    # workers that have nothing to do.
+    "distributed.worker.profile.enabled": False,  # the profiler would sample every thread a hundred times a second
+    # Each idle server would measure itself several times a second, which takes a sixth of a core for four idle
+    # workers.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
-    # Ten times a second the scheduler would look whether work is badly spread; workers have one unit at hand at most.
+    # The scheduler would balance the load ten times a second, although workers have at most one waiting unit.
     "distributed.scheduler.work-stealing-interval": "1s",
-    # It would throw away what workers have been sent once.
+    # It would drop data that was already sent to workers.
     "distributed.scheduler.active-memory-manager.start": False,
 }
 
@@ -62,7 +62,7 @@ class LocalCluster:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 env={**os.environ, "PYTHONPATH": path, "TMPDIR": self._folder},
-                start_new_session=True,  # Ctrl-C is for the coordinator, who ends this
+                start_new_session=True,  # Ctrl-C is for the coordinator, which ends this process
             )
         except OSError as error:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -89,7 +89,7 @@ class LocalCluster:
         return self._process.pid
 
     def close(self) -> None:
-        """All at once: there is nothing to save, and the system ends the processes of workers with them."""
+        """End everything at once: there is nothing to save, and the system ends the workers' processes with them."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -102,7 +102,7 @@ class LocalCluster:
 
 
 def _remove(folder: str) -> None:
-    """Workers that are just being ended may still write there."""
+    """Remove the folder; workers that are being ended may still write to it."""
     end = monotonic() + GRACE
     while Path(folder).exists() and monotonic() < end:
         shutil.rmtree(folder, ignore_errors=True)
@@ -131,7 +131,7 @@ async def serve(workers: int, folder: str) -> None:
 
 
 async def _always(address: str, folder: str) -> None:
-    """A worker, and another one when it dies."""
+    """Runs a worker, and starts another one when it dies."""
     import asyncio
 
     while True:

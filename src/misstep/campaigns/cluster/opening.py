@@ -1,4 +1,4 @@
-"""Opening a cluster, for all commands: connect to a scheduler, or start one; say where its dashboard is."""
+"""Opens a cluster for all commands: connects to a scheduler, or starts one, and reports its dashboard."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _connect(target: Any, where: str) -> Any:
     """A client of the scheduler; the certificates for tls:// are those that dask is configured with."""
     import distributed
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters we say ourselves
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we report what matters ourselves
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # versions are compared below
@@ -97,7 +97,7 @@ def _connect(target: Any, where: str) -> Any:
 
 
 def _check_dask(client: Any, where: str) -> None:
-    """Schedulers and clients of different versions misunderstand each other in ways that are hard to see."""
+    """Refuse a scheduler of another version: it would fail in ways that are hard to recognise."""
     try:
         found = client.get_versions()
         theirs = found["scheduler"]["packages"]["distributed"]
@@ -117,7 +117,7 @@ def _check_dask(client: Any, where: str) -> None:
 
 
 def _check_misstep(client: Any, where: str) -> None:
-    """The scheduler reads the jobs before it hands them on, so it needs the package as well."""
+    """Check that the scheduler has Misstep too, because it reads the jobs before it passes them on."""
     ours = identity()
     try:
         theirs = client.run_on_scheduler(identity)

@@ -1,9 +1,9 @@
 """Several short jobs as one task of dask.
 
 A task costs about 8 ms of a processor, whatever it does: 2 in the client, 3 in the scheduler, 3 in the worker. Short
-jobs therefore travel together: as many as are expected to take `TOGETHER` seconds. Each is still a job of its own, with
-its limits, its process and its answer; only the way there and back is shared. Jobs that have ended a process, or were
-lost with a worker, travel alone.
+jobs are therefore sent together: as many as are expected to take `TOGETHER` seconds. Each is still a job of its own,
+with its limits, its process and its answer; only the transport is shared. Jobs that have ended a process, or were lost
+with a worker, are sent alone.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Any
 
 from misstep.campaigns.cluster.jobs import Blob, Died, Ticket
 
-TOGETHER = 0.6  # seconds that the jobs of a parcel may take; a worker that gets the last one lets others wait as long
+TOGETHER = (
+    0.6  # seconds that the jobs of a parcel may take; at the end, other workers may wait as long
+)
 MOST = 16  # jobs in a parcel
-FORGETS = 0.2  # weight of the last job among those that tell how long jobs take
+FORGETS = 0.2  # weight of the last job in the average of the times
 
 
 @dataclass(eq=False)
@@ -30,7 +32,7 @@ class Job:
     priority: float
     deaths: list[Died] = field(default_factory=list)
     losses: int = 0  # of workers
-    parcel: Parcel | None = None  # with which it is under way
+    parcel: Parcel | None = None  # with which it was sent
 
 
 @dataclass(eq=False)

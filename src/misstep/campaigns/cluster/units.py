@@ -1,4 +1,4 @@
-"""What a process on a cluster does with a unit of a campaign."""
+"""How a process on a cluster runs a unit of a campaign."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from misstep.campaigns.workers import Lost, Outcome, Worker, sendable
 
 @dataclass(frozen=True)
 class Campaign:
-    """What all units of a campaign have in common."""
+    """The common data of all units of a campaign."""
 
     worker: Worker
     files: tuple[FileCopy, ...]
@@ -29,7 +29,7 @@ class UnitBody:
 
 
 class _Ready(Worker):
-    """A worker that keeps nothing of tasks that it does not keep ready: all resources are at hand."""
+    """A worker that keeps data only of loaded tasks, since all resources come with the job."""
 
     def do(self, unit: Unit, seconds: float | None = None) -> Outcome:
         outcome = super().do(unit, seconds)

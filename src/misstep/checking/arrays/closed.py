@@ -24,7 +24,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is wrong, if something is; and where the states lead."""
+    """The error, if there is one, and where the states lead."""
 
     problem: str | None
     degrees: Numbers | None = None
@@ -42,7 +42,7 @@ class ArrayChecker:
         self._goal = self._condition(False if goal is None else goal)
 
     def _condition(self, node: Node) -> Function:
-        """A `state-condition`, or an expression alone. Locations are the slow checker's to find."""
+        """A `state-condition`, or an expression alone. Locations are left to the slow checker."""
         if optional(node, "op") != "state-condition":
             return condition(node, self.moves.scope(None))
         if items(node, "locations"):
@@ -61,7 +61,7 @@ class ArrayChecker:
     # Parts
 
     def _typed(self, columns: Sequence[Column], count: int) -> list[Column]:
-        """The columns as the types of the model have them; an error if a value is none of its variable."""
+        """The columns in the types of the model; an error if a variable cannot have a value."""
         slots = self.task.model.slots
         if len(columns) != len(slots) or any(len(column) != count for column in columns):
             raise CheckError(f"its states have {len(columns)} values, not {len(slots)}")
@@ -115,7 +115,7 @@ class ArrayChecker:
         return Checked(self._sample_problem(columns, labels, degrees, targets), degrees, targets)
 
     def _blocks(self, columns: list[Column], label: int) -> Iterator[Block]:
-        """All steps of a label, those of doubtful states by the slow checker."""
+        """All steps of a label; the slow checker computes those of doubtful states."""
         blocks, doubt = self.moves.steps(columns, label)
         if not doubt.any():
             yield from blocks
@@ -145,7 +145,7 @@ class ArrayChecker:
         return None
 
     def _ends_problem(self, columns: list[Column]) -> str | None:
-        """Outcomes that are no states of the strategy have to be goals or dead ends, and not unsafe."""
+        """Checks that outcomes outside the strategy are goals or dead ends, and not unsafe."""
         if not columns:
             return None
         columns = _distinct(columns)
@@ -185,7 +185,7 @@ class ArrayChecker:
 
 
 def _truth(function: Function, slow: Callable[[State], bool], columns: list[Column]) -> Column:
-    """Where a condition holds; where that is in doubt, the slow checker says."""
+    """Where a condition holds; in doubtful states the slow checker decides."""
     value, doubt = function(columns)
     found = np.array(spread(value, len(columns[0])))
     if doubt is not False:
@@ -199,7 +199,7 @@ def _state(columns: Sequence[Column], row: int) -> State:
 
 
 def _distinct(columns: list[Column]) -> list[Column]:
-    """The same states, most of them once: it need not find all."""
+    """The same states with most duplicates removed; not all of them need be found."""
     order = np.lexsort(columns[::-1]) if len(columns[0]) > 1 else np.zeros(1, int)
     own = [column[order] for column in columns]
     differs = np.zeros(len(order), bool)

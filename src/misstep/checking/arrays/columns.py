@@ -1,10 +1,10 @@
 """Columns and terms: values of many states at once, and where they are in doubt.
 
-A column holds the values of one variable, an entry a state. The value of a term is a column (or a single value, which
-stands for all states), and a second one that says where it is in doubt: there something happened that is an error of
-the model, or that was not followed here, and the value means nothing.
+A column holds the values of one variable, one entry per state. The value of a term is a column (or a single value for
+all states) and a second column that says where it is in doubt: there the model has an error, or a case occurred that is
+not handled here, and the value means nothing.
 
-Integers carry bounds. Where these show that no result leaves 64 bits, nothing has to be tested.
+Integers carry bounds. If these show that every result fits in 64 bits, no test is needed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def either(a: Doubt, b: Doubt) -> Doubt:
 
 
 def within(where: Column, doubt: Doubt) -> Doubt:
-    """The doubt, as far as somebody looks."""
+    """The doubt, restricted to the states where the value is used."""
     return False if doubt is False else doubt & where
 
 

@@ -1,7 +1,7 @@
-"""What edges do, in many states at once: where a label leads, and in which states it applies.
+"""The effects of edges in many states at once: where a label leads, and in which states it applies.
 
 Rows are states. The edges of a label are taken one combination after the other, each in the rows where its guards
-hold; what comes out are blocks of rows with the values afterwards. A row where anything is in doubt is named, and its
+hold; the results are blocks of rows with the values afterwards. Rows with any doubt are returned separately, and their
 blocks mean nothing.
 """
 
@@ -96,7 +96,7 @@ class Moves:
     # Reading
 
     def scope(self, owner: str | None) -> Scope:
-        """What the expressions of an automaton can name, or, without one, those of properties."""
+        """The names that expressions of an automaton can use, or, without one, expressions of properties."""
         own = self.model.property_scope() if owner is None else self.model.scope(owner)
         constants = self.model.constants.names
         names: dict[str, Operand] = {
@@ -180,7 +180,7 @@ class Moves:
         return found, doubt
 
     def refused(self, columns: Columns) -> Column:
-        """Where a silent step is possible that nobody can choose: the model is wrong there."""
+        """The rows where a silent step is possible that no label chooses, which is an error of the model."""
         doubt = np.zeros(len(columns[0]), bool)
         for vector in self.model.refused:
             for _, rows in self._enabled(vector, columns, doubt):
@@ -368,7 +368,7 @@ def _flat(operand: Operand, kind: str) -> Iterator[Term]:
 
 
 def _refuse_others(node: Node, known: set[str]) -> None:
-    """Whatever the format may get: what is not known here is left to the slow checker."""
+    """Anything that is not known here, such as later extensions of the format, is left to the slow checker."""
     if not isinstance(node, dict) or node.keys() - known:
         raise NotForArraysError("a part of an edge is not known here")
 

@@ -1,4 +1,4 @@
-"""What the operators on numbers compute, column by column."""
+"""The operators on numbers, column by column."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _real(op: str, a: Term, b: Term) -> Term:
 
 
 def _one_by_one(function: Callable[..., float], *operands: Function) -> Term:
-    """What numpy may round in another way than the mathematical library that Python and the engine call."""
+    """Functions that numpy may round differently from the mathematical library that Python and the engine call."""
 
     def value(columns: Columns) -> Found:
         found = [operand(columns) for operand in operands]

@@ -1,7 +1,7 @@
-"""Finding states among others: exact, and without a loop over them.
+"""Finds states in a set, exactly and without a Python loop over them.
 
-States are sorted by a hash of their values. Whether two are the same is decided by their values, never by the hash:
-states of the set that differ and have one hash make it choose another hash.
+States are sorted by a hash of their values. Whether two are equal is decided by their values, never by the hash: if two
+different states of the set have the same hash, another hash is chosen.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StateSet:
         raise CheckError("the states of the strategy cannot be told apart by hashes")
 
     def places(self, columns: Sequence[Column]) -> NDArray[np.int64]:
-        """Of each state its number in the set, or -1."""
+        """The number of each state in the set, or -1."""
         wanted = [_bits(column) for column in columns]
         if not self.size or not len(wanted[0]):
             return np.full(len(wanted[0]), -1, np.int64)

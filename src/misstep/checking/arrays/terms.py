@@ -1,7 +1,7 @@
-"""Expressions over columns: what an expression is in many states at once.
+"""Expressions over columns: the values of an expression in many states at once.
 
-What is not needed is not in doubt: the right side of a conjunction whose left side is false, and the branch that is
-not taken.
+Parts that are not needed cause no doubt: the right side of a conjunction whose left side is false, and the branch that
+is not taken.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Scope:
     functions: Mapping[str, Definition]
     outside: Mapping[str, Operand] | None = None  # what bodies of functions can name
     calling: tuple[str, ...] = ()
-    # Comparisons that were compiled, by their text: guards of a model ask the same few questions again and again.
+    # Compiled comparisons by their text, because the guards of a model repeat the same few comparisons.
     known: dict[str, Term] = field(default_factory=dict)
 
     def inside(self, names: Mapping[str, Operand]) -> Scope:

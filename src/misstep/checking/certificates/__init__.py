@@ -28,7 +28,7 @@ def is_certificate(path: Path) -> bool:
 def check_file(
     path: Path, task: Path, progress: Callable[[int, int], None] | None = None
 ) -> CertificateReport:
-    """`task` is MODEL.jani, with the files that it includes where they were, or TASK.sas."""
+    """`task` is MODEL.jani, with its included files in their places, or TASK.sas."""
     certificate = read_certificate(_content(path))
     if certificate.text("world") == "planning":
         return check_planning(certificate, _content(task), progress=progress)
@@ -36,7 +36,7 @@ def check_file(
 
 
 def _files(certificate: Certificate, model: Path) -> list[bytes]:
-    """The model and what was read with it, which lies where it did, seen from there. Words of the user are kept."""
+    """The model and the files that were read with it, at the same relative paths. The user's conditions are kept."""
     own = certificate.text("task", "path")
     found = []
     for one in listed_files(certificate):

@@ -5,8 +5,8 @@
     ... the columns, each packed by zlib, one after the other
 
 A state is a row. A column holds a number of one, two, four or eight bytes for each state, the least significant byte
-first, counted from `low`; a real number is given by its bits. Nothing is unpacked before the line of JSON has said how
-large it will be, and nothing that is larger.
+first, counted from `low`; a real number is given by its bits. The line of JSON says how large each column is; nothing
+larger than that is unpacked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Column:
         return [self.low + number for number in self.numbers]
 
     def number(self, value: bool | int | float) -> int | None:
-        """How a value stands in the file; None: it cannot."""
+        """A value as it is written in the file; None if that is impossible."""
         found = (
             struct.unpack("<Q", struct.pack("<d", value))[0]
             if self.kind == "real"
@@ -80,7 +80,7 @@ class Certificate:
         return zip(*(column.values() for column in self.columns), strict=True)
 
     def keys(self) -> list[int]:
-        """One number for each state, by which it can be looked up."""
+        """A number for each state, for looking it up."""
         keys = [0] * self.states
         for column in self.columns:
             bits = column.bits
@@ -88,7 +88,7 @@ class Certificate:
         return keys
 
     def key(self, state: Iterable[bool | int | float]) -> int | None:
-        """That of any state; None: no state of the certificate can have such values."""
+        """The number of any state; None if no state of the certificate can have these values."""
         key = 0
         for column, value in zip(self.columns, state, strict=True):
             number = column.number(value)
@@ -99,7 +99,7 @@ class Certificate:
 
 
 def read_certificate(content: bytes) -> Certificate:
-    """What is in a file; a `CheckError` if it is damaged, or stands for more than is read."""
+    """The content of a file; a `CheckError` if it is damaged or too large."""
     if not content.startswith(MAGIC):
         raise CheckError(
             "this is not a certificate", expected="the line " + MAGIC.decode().strip() + " first"
@@ -138,7 +138,7 @@ def _column(described: object, states: int, content: bytes, place: int) -> tuple
     name, kind = _member(described, "name", str), _member(described, "kind", str)
     low, size = _member(described, "low", int), _member(described, "bytes", int)
     width = _width(described)
-    # One value, one number: else an outcome could be taken for another state.
+    # Each value has one number: otherwise an outcome could be taken for another state.
     if WIDTHS.get(kind, ()) and (low != 0 or width not in WIDTHS[kind]):
         raise CheckError(f"the column {name!r} does not hold values of the kind {kind!r}")
     if kind not in KINDS:

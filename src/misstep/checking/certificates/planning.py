@@ -6,7 +6,7 @@ The certificate lists states, and for each one of three things:
     solved    an operator, the policy's decision, and a rank: the operator applies, and leads to a state of the list
               that is a goal or solved and has a smaller rank. Ranks are whole numbers from 0 on, so the run ends in a
               goal.
-    dead end  no goal can be reached from here by anybody: the state is no goal, and every operator that applies leads
+    dead end  no goal can be reached from here at all: the state is not a goal, and every operator that applies leads
               to a dead end of the list
 
 If the claim is about all states that can be reached, the list contains the initial state and is closed under all

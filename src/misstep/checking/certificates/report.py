@@ -1,4 +1,4 @@
-"""What the checker says about a certificate."""
+"""The checker's result on a certificate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CertificateReport:
-    """`valid`: the claim is proven. Otherwise `reason` says why not; `undecided` if that is no fault of the file."""
+    """`valid`: the claim is proven. Otherwise `reason` says why not; `undecided` if the file is not to blame."""
 
     valid: bool
     claim: str = ""

@@ -3,8 +3,8 @@
 A certificate has to contain every start, so they have to be listed independently of the engine. Variables get
 values one after the other. The start condition is a conjunction, and each conjunct is evaluated as soon as it can be:
 evaluating one that reads a variable without a value says which one it is, and the conjunct waits for that variable. A
-comparison of sums of whole numbers is looked at before: it is given up where the bounds of what has no value yet leave
-no way to fulfil it. What is left in the end is tested once more by the condition as a whole.
+comparison of sums of whole numbers is also checked before: it fails if the bounds of the variables without a value
+leave no way to fulfil it. At the end the whole condition is tested once more.
 
 Starts cannot be listed if a real variable is not given one value, if an integer variable has no bounds, or if it takes
 too many steps. Then nothing is proven, and the checker says so.
@@ -166,7 +166,7 @@ class _Listing:
     def _settle(
         values: list[Scalar | None], tests: Sequence[Function], waiting: list[list[Function]]
     ) -> list[int] | None:
-        """Evaluate tests; where those that cannot be wait now. None if one of them fails, and then none waits."""
+        """Evaluate tests; returns where the unevaluated ones wait. None if one fails, and then none waits."""
         moved: list[int] = []
         for test in tests:
             try:
@@ -185,7 +185,7 @@ class _Listing:
 
 
 def _conjuncts(node: Node) -> Iterator[Node]:
-    """The parts of a condition that all have to hold; wrappers are taken off."""
+    """The conjuncts of a condition, without wrappers."""
     open_parts = [] if node is None else [node]
     while open_parts:
         part = open_parts.pop()
@@ -240,7 +240,7 @@ _Bounds = Callable[[Callable[[int], Interval]], Interval]
 def _bounds(
     node: Node, cell: Callable[[str], int | Interval | None], cells: set[int]
 ) -> _Bounds | None:
-    """What an expression of sums and differences can be; None if it is no such expression."""
+    """The range of an expression of sums and differences; None for other expressions."""
     if type(node) is int:
         return lambda _: (node, node)
     if isinstance(node, str):

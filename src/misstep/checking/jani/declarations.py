@@ -35,7 +35,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    name: str  # with its automaton where the bare name means several
+    name: str  # with its automaton if the bare name is ambiguous
     bare: str
     owner: str | None  # the automaton; None: global
     type: Type

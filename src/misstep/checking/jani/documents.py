@@ -15,7 +15,7 @@ from misstep.checking.texts import TooDeepError, parse
 
 MAX_INCLUDES = 10_000
 MAX_DEPTH = 900  # chains of operators are nested in JANI
-REMARKS = {"comment", "metadata"}  # keys that say nothing about the model
+REMARKS = {"comment", "metadata"}  # keys that do not affect the model
 
 
 class Documents:
@@ -40,13 +40,13 @@ class Documents:
             )
 
         def members(pairs: list[tuple[str, Node]]) -> Node:
-            """An object, or what it stands for. Done while the text is read, since texts can be nested deeply."""
+            """An object, or the file that it stands for; resolved while reading, since texts can be nested deeply."""
             found = dict(pairs)
             if len(found) != len(pairs):
                 raise ModelError("an object has a key twice", where=str(path))
             if found.keys() - REMARKS == {"file"} and isinstance(found["file"], str):
                 target = path.parent / found["file"]
-                # Where a file was not kept nobody has needed it, as in a remark.
+                # A file that was not kept was not needed, as in a remark.
                 return self._read(target, (*trail, path)) if str(target) in self._files else found
             return found
 
@@ -83,7 +83,7 @@ def find_property(document: Node, choice: str | None, documents: Documents) -> N
 
 
 def _avoided(expression: Node) -> Node:
-    """What a reachability property says is reached, or is to hold for ever; None: it is no such property."""
+    """The condition that a reachability property says is reached, or holds for ever; None for other properties."""
     if optional(expression, "op") == "filter":
         states = optional(expression, "states")
         if states is not None and optional(states, "op") != "initial":

@@ -11,7 +11,7 @@ class ModelError(CheckError):
 
 
 class UnsupportedModelError(ModelError, UnsupportedError):
-    """The model may be right, and the checker cannot tell."""
+    """The model may be right, but the checker cannot decide."""
 
     exit_code = UnsupportedError.exit_code
 

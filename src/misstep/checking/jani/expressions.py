@@ -34,7 +34,7 @@ Operand = Term | tuple["Operand", ...]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function of the model: names and types of what it takes (base type, dimensions), and of what it gives."""
+    """A function of the model: names and types (base type, dimensions) of its parameters, and its result type."""
 
     parameters: tuple[tuple[str, str, int], ...]
     result: tuple[str, int]
@@ -43,9 +43,9 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What names mean, and whether the model has the feature `trigonometric-functions`.
+    """The meanings of names, and whether the model has the feature `trigonometric-functions`.
 
-    `outside` is what the bodies of functions can name: neither their caller's definitions nor its parameters.
+    `outside` has the names that bodies of functions can use: neither their caller's definitions nor its parameters.
     """
 
     names: Mapping[str, Operand]
@@ -229,7 +229,7 @@ def _computed(op: str, function: Callable[..., Scalar], *arguments: Scalar) -> S
 
 
 def _chain(op: str, expression: Node) -> list[Node]:
-    """What a chain of one operator connects, from left to right."""
+    """The operands of a chain of one operator, from left to right."""
     found, open_parts = [], [expression]
     while open_parts:
         part = open_parts.pop()
@@ -245,7 +245,7 @@ def _op(expression: Mapping[str, Node]) -> str | None:
     return op if isinstance(op, str) else None
 
 
-# What is not needed is not evaluated: a guard may protect what stands to its right.
+# Operands that are not needed are not evaluated: a guard may protect those to its right.
 
 
 def _conjunction(expression: Node, scope: Scope) -> Term:
@@ -344,7 +344,7 @@ def _remembered(operand: Operand) -> Operand:
 
     def value(r: Registers) -> Scalar:
         nonlocal last
-        # Registers are tuples, and this one is held on to: nobody can change it, or reuse its identity.
+        # Registers are tuples, and this one is kept, so it cannot change and its identity is not reused.
         if last[0] is not r:
             last = (r, compute(r))
         return last[1]

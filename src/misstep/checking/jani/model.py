@@ -1,8 +1,8 @@
-"""A model: its automata, how they move together, and the outcomes of a state.
+"""A model: its automata, their synchronisation, and the outcomes of a state.
 
-A vector says which action each automaton contributes to one label. Without vectors, one automaton alone does what
-its edges say, and several ones do nothing together. An edge without an action is silent, and so is a vector without
-a result.
+A vector says which action each automaton contributes to one label. Without vectors, a single automaton takes its edges
+alone, and several automata have no common steps. An edge without an action is silent, and so is a vector without a
+result.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Model:
     # Reading
 
     def _place_variables(self) -> None:
-        """Slots of the state come first, then those of transient variables, which are no part of it."""
+        """Slots of the state come first, then those of transient variables, which are not part of it."""
         self.slots: list[Slot] = []
         for automaton in self.automata:
             if automaton.slot is not None:
@@ -117,7 +117,7 @@ class Model:
         )
 
     def scope(self, owner: str | None, transients: bool = False) -> Scope:
-        """What an automaton can name, or what global expressions can (None)."""
+        """The names that expressions of an automaton can use, or global expressions (None)."""
         known = self.constants
         for automaton in self.automata:
             if automaton.name == owner:
@@ -131,7 +131,7 @@ class Model:
         )
 
     def property_scope(self) -> Scope:
-        """What properties can name: all variables, those of automata with their automaton where they need it."""
+        """The names that properties can use: all variables, with their automaton if the name is ambiguous."""
         return self.constants.extended(
             {v.name: terms_of(self.cells[v.name], v.type) for v in self.variables}
         )
@@ -165,7 +165,7 @@ class Model:
             automaton.edges.setdefault(key, []).append(edge)
 
     def _refuse_assignments(self, edge: Node) -> None:
-        """Rewards apart, which Storm writes so, an edge assigns in its destinations only."""
+        """Checks that an edge assigns only in its destinations, except rewards, which Storm writes at the edge."""
         transient = {variable.bare for variable in self.variables if variable.transient}
         for item in items(edge, "assignments"):
             written = member(item, "ref")
@@ -290,7 +290,7 @@ class Model:
         return list(dict.fromkeys(s for step in self.steps(state, label) for s, _ in step))
 
     def is_applicable(self, state: State, label: int) -> bool:
-        """Like asking for outcomes, but an error that only an assignment meets is not met."""
+        """Like asking for outcomes, but without errors that only an assignment causes."""
         if self._disables:
             return bool(self.outcomes_of(state, label))
         registers = self._loaded(state)
@@ -311,7 +311,7 @@ class Model:
         return not any(self.is_applicable(state, label) for label in range(len(self.labels)))
 
     def steps(self, state: State, label: int) -> Iterator[list[tuple[State, float]]]:
-        """For each way to take edges together: where they lead, with probabilities."""
+        """For each combination of edges: where they lead, with probabilities."""
         registers = self._loaded(state)
         if self._is_environments(label):
             if not any(self.is_applicable(state, other) for other in range(label)):
@@ -337,7 +337,7 @@ class Model:
                         raise
 
     def _loaded(self, state: State) -> Registers:
-        """The values of all variables. A silent step that nobody can choose is an error of the model."""
+        """The values of all variables. A silent step that no label chooses is an error of the model."""
         registers = self.registers(state)
         for vector in self._refused:
             for _ in self._enabled(vector, registers):
@@ -345,7 +345,7 @@ class Model:
         return registers
 
     def registers(self, state: State) -> Registers:
-        """The state, and behind it what its locations say of the transient variables."""
+        """The state, followed by the values that its locations give to the transient variables."""
         if not self._fresh:
             return state
         given = [a for m in self.automata for a in m.transients[m.here(state)]]
@@ -431,7 +431,7 @@ def _variables(document: Node, automata: list[Automaton], constants: Scope) -> l
     found: list[Variable] = []
     for owner, node in declared:
         variable = read_variable(node, owner, count[text(node, "name")] == 1, constants)
-        # Another automaton may use the name again; nobody may hide a global variable or a constant.
+        # Two automata may use the same name, but it must not hide a global variable or a constant.
         clash = any(v.bare == variable.bare and v.owner in (None, owner) for v in found)
         if clash or variable.bare in constants.names:
             raise ModelError(f"{variable.bare!r} is declared twice")

@@ -48,7 +48,7 @@ def names(node: Node, key: str) -> list[str]:
 
 
 def refuse(node: Node, *keys: str) -> None:
-    """Refuse a part of the format that is not supported, unless it is there without saying anything."""
+    """Refuse a part of the format that is not supported, unless it is empty."""
     for key in keys:
         if optional(node, key) not in (None, [], False):
             raise UnsupportedModelError(f"{key!r} is not supported")

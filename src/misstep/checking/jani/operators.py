@@ -1,7 +1,7 @@
-"""What the operators of JANI compute.
+"""The operators of JANI.
 
-Integers are exact and have to fit in 64 bits. Reals are double-precision numbers, and every result has to be finite.
-Where one operand is real, the other one becomes real first. Everything else is an error of the model.
+Integers are exact and must fit in 64 bits. Reals are double-precision numbers, and every result must be finite. If one
+operand is real, the other one is converted first. Everything else is an error of the model.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _stated(node: Node, name: str, scope: Scope) -> Iterator[tuple[str, int]]:
 
 
 def _number(node: Node, scope: Scope) -> int | None:
-    """An integer constant; None of everything else, such as what names the value that is chosen."""
+    """An integer constant; None for everything else, such as an expression with the chosen value."""
     try:
         term = compile_expression(node, scope)
         if not isinstance(term, Term) or term.kind != "int":

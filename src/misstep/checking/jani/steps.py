@@ -1,4 +1,4 @@
-"""What edges do: which destinations they can lead to, and what the assignments on the way write.
+"""The effects of edges: their possible destinations, and the values that their assignments write.
 
 Assignments have an index. Those of one index read the same values and write together, the smallest index first. A
 variable that is assigned twice at one index is an error, also by two edges that are taken together.
@@ -90,7 +90,7 @@ def fire(
 def _assigned(
     destinations: Iterable[Destination], registers: Registers
 ) -> list[tuple[float, Registers]]:
-    """What the values can be afterwards: several ways, equally likely, if an assignment is non-deterministic."""
+    """The possible values afterwards: several, equally likely, if an assignment is non-deterministic."""
     assignments = [a for destination in destinations for a in destination.assignments]
     reached = [(1.0, registers)]
     for level in sorted({assignment.level for assignment in assignments}):

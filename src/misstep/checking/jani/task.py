@@ -89,7 +89,7 @@ class SafetyTask:
         return bool(self._goal(state))
 
     def outcomes(self, state: State) -> dict[str, list[State]]:
-        """As the model has them, which may go on behind unsafe states and goals."""
+        """The model's own labels, which may apply also in unsafe states and goals."""
         return self.model.outcomes(state)
 
     def is_start(self, state: State) -> bool:

@@ -22,7 +22,7 @@ PYTHON = {"bool": bool, "int": int, "real": float}
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Of a single value, or of an array with so many dimensions of them."""
+    """The type of a single value, or of an array with so many dimensions."""
 
     base: str  # bool, int or real
     low: Scalar | None = None
@@ -39,7 +39,7 @@ class Type:
         return value
 
     def read(self, value: object) -> Scalar:
-        """A value out of a file, if it is one of this type."""
+        """A value from a file, if it has this type."""
         if self.base == "real" and type(value) is int and abs(value) <= 2**63:
             value = float(value)
         own = isinstance(value, (bool, int, float)) and type(value) is PYTHON[self.base]

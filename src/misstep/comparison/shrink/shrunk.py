@@ -93,7 +93,7 @@ class Note:
     removed: tuple[str, ...] = ()
     walk: tuple[str, ...] | None = None  # names of operators from the original initial state
     effort: Effort = field(default_factory=Effort)
-    position: Mapping[str, Any] | None = None  # of the search, to go on
+    position: Mapping[str, Any] | None = None  # of the search, to continue from
 
     def as_dict(self) -> dict[str, Any]:
         plain = dict(vars(self))

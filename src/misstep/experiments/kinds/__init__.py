@@ -7,11 +7,11 @@
     units(step, row, seed)        the parts that a step has for one row and seed
     run(payload)                  the result of a part: a function of the payload alone, but for measured times
     observations(payload, result) the result as flat records
-    joined(observations)          optional: adds to the observations of a whole step what only all together tell
+    joined(observations)          optional: adds columns that depend on all observations of a step
     longest(payload)              seconds that a part takes at most by its own limits; None: no limit
-    run_in(payload, place)        optional, instead of `run`: the same with a folder of its own, where a part that was
-                                  killed finds what it has left; it goes when the result is stored
-    finish(folder, parts)         optional: files that all results of a step together make, below the experiment's
+    run_in(payload, place)        optional, instead of `run`: the same with its own folder, from which a part that was
+                                  killed continues; the folder is removed when the result is stored
+    finish(folder, parts)         optional: writes files made from all results of a step, below the experiment's
                                   folder; `parts` are (row, seed, payload, result)
 
 A payload and a result are plain JSON.
@@ -29,12 +29,12 @@ from misstep.experiments.expressions import Value
 from misstep.experiments.schema import Key
 
 Json = dict[str, Any]
-MISSING = "missing"  # of a subject: what there is none of, in words
+MISSING = "missing"  # the text for something that a subject does not have
 
 
 @dataclass(frozen=True)
 class Part:
-    """One piece of a step: what to do, how much that is, and what to call it."""
+    """One piece of a step: the work, its amount, and its name."""
 
     label: str
     payload: Json
@@ -103,14 +103,14 @@ def kind(name: str) -> Kind:
 
 
 def join(name: str, observations: list[dict[str, Value]]) -> None:
-    """Add what only all observations of a step together tell."""
+    """Add the columns that depend on all observations of a step."""
     joined = getattr(import_module(KINDS[name]), "joined", None)
     if joined is not None:
         joined(observations)
 
 
 def run_part(name: str, payload: Json, place: Path) -> Json:
-    """The result of a part; `place` is its folder, if it wants one."""
+    """The result of a part; `place` is its folder, if it needs one."""
     module = import_module((KINDS | COMMANDS)[name])
     run_in: Callable[[Json, Path], Json] | None = getattr(module, "run_in", None)
     if run_in is None:
@@ -120,7 +120,7 @@ def run_part(name: str, payload: Json, place: Path) -> Json:
 
 
 def finish(name: str, folder: Path, parts: Sequence[Finished]) -> None:
-    """Let a kind write what all its results together make."""
+    """Let a kind write the files that are made from all its results."""
     own = getattr(import_module(KINDS[name]), "finish", None)
     if own is not None:
         own(folder, parts)

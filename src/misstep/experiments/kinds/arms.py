@@ -1,7 +1,7 @@
 """The arms of a study of learning from bugs, as they are written in a definition.
 
 `faults`, `faults, ratio 0.25`, `faults, by regret`, `faults, labels of the test`, `faults, once`, `control`, `none`,
-`again`. What is not said is as in all other arms: half of a minibatch, labels of the teacher, equal weights, and new
+`again`. The defaults are the same in all arms: half of a minibatch, labels of the teacher, equal weights, and new
 states in every round.
 """
 
@@ -26,7 +26,7 @@ class Arm:
 
     @property
     def chance(self) -> str:
-        """What the random numbers of its epochs are named by: the same in all arms but one."""
+        """The name of the stream of random numbers of its epochs: the same in all arms but `again`."""
         return AGAIN if self.name == AGAIN else "epoch"
 
     def all_at_once(self, rounds: int) -> Feedback:
@@ -35,7 +35,7 @@ class Arm:
 
 
 def read_arm(name: str, states: int) -> Arm:
-    """An arm that adds so many states a round."""
+    """An arm that adds so many states per round."""
     source, *parts = name.split(", ")
     if source in (NONE, AGAIN) and not parts:
         return Arm(name, None)

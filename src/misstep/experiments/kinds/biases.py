@@ -1,14 +1,14 @@
 """Biases of the fuzzer (P24): a unit is a task with one seed, on which every bias makes a pool that an oracle judges.
 
-Each bias has a campaign of its own, so no bound that an oracle has found in one pool helps it in another. They share
-what depends on no pool: the answers of the policy, and the dominance function of the task.
+Each bias has its own campaign, so no bound that an oracle has found in one pool helps it in another. They share what
+does not depend on the pool: the answers of the policy, and the dominance function of the task.
 
-What is compared is oracle coverage: the share of the states of a pool that the oracle finds to be bugs. A bias that
-is fast, or that time has not cut, makes a larger pool, so for each task all pools are cut to the shortest, as prefixes
-in the order in which states were found. That is done twice: for the biases that are practical, and for all, with
-those that measure by the exact distance h*. Where h* cannot be had, because the task has too many states, a task has
-no part in the second comparison. Only tasks count whose initial state the policy solves, unless `unsolved_starts` asks
-for the others too, which `solves_start` tells apart.
+Biases are compared by oracle coverage: the share of the states of a pool that the oracle finds to be bugs. A bias that
+is fast, or that was not cut by the time limit, makes a larger pool. So for each task all pools are cut to the length of
+the shortest, as prefixes in the order in which states were found. This is done twice: for the practical biases, and for
+all, including those that use the exact distance h*. Tasks with too many states for h* are not part of the second
+comparison. Only tasks whose initial state the policy solves count, unless `unsolved_starts` includes the others, which
+`solves_start` distinguishes.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _pools(task: Task, policy: Policy, payload: Json) -> Json:
 
 
 def _is_small(task: Task, states: int) -> bool:
-    """Whether the distances of all states can be had."""
+    """Whether the distances of all states can be computed."""
     try:
         state_space(task, max_states=min(states, MOST_EXACT))
     except BudgetLimitError:
@@ -135,7 +135,7 @@ def _is_small(task: Task, states: int) -> bool:
 
 
 def _dominance(task: Task, oracle: str) -> bytes | str | None:
-    """As a campaign keeps it: the tables, or why there are none; None where the oracle has no use for it."""
+    """As a campaign keeps it: the tables, or why there are none; None if the oracle does not use them."""
     if not needs_dominance(oracle, task):
         return None
     found = try_dominance(task)
@@ -145,7 +145,7 @@ def _dominance(task: Task, oracle: str) -> bytes | str | None:
 def _judged(
     task: Task, policy: Policy, name: str, payload: Json, tables: bytes | str | None
 ) -> list[list[bool | int | None]]:
-    """Of the pool's states, in order, whether the policy solves each, at which cost, and what is proven of it."""
+    """For each state of the pool, in order: whether the policy solves it, its cost, and what is proven about it."""
 
     def prepare(content: Content, settings: Settings) -> None:  # noqa: ARG001
         findings = content.findings(task.name)
@@ -160,7 +160,7 @@ def _judged(
     settings = make_settings(
         PLANNING,
         "",
-        # What a pool is tested for is its bugs, and not who is to blame.
+        # Only the bugs of a pool are counted, so faults are not searched.
         {**options, "preset": "p24", "fuzz": bias.fuzz, "estimate": estimate, "fault_budget": None},
     )
     limits = None if payload["seconds"] is None else {"time": float(payload["seconds"])}

@@ -1,7 +1,7 @@
 """Fault analysis of unsafe runs: a unit is an oracle, a radius and a way to share knowledge, on the runs of a row.
 
-path   what is found out about a state of a run serves for its other states; the next run begins anew (the paper)
-all    what is found out serves for all runs
+path   results about a state of a run are used for its other states; the next run starts without them (the paper)
+all    results are used for all runs
 none   every question is answered from scratch: the baseline
 """
 

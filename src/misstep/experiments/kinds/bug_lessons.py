@@ -1,16 +1,17 @@
-"""Learning from bugs: what a policy learns from states that were picked in different ways.
+"""Learning from bugs: what a policy learns from states that were selected in different ways.
 
 A unit is a domain and a seed. A network is trained on small tasks until it solves a part of larger ones, and no
-further. From there each arm goes on alone, with the same number of minibatches: again and again it gets so many new
-states of the larger tasks, picked by a source (see `training/feedback.py`), and learns from them and from the small
-tasks. After each round there is a test on other tasks of the same sizes, with pools that no arm has a say in: how soon
-something is learnt tells more than the end, where all may have learnt everything.
+further. From there each arm continues alone, with the same number of minibatches: in each round it gets the same number
+of new states of the larger tasks, selected by a source (see `training/feedback.py`), and learns from them and from the
+small tasks. Each round ends with a test on other tasks of the same sizes, with pools that do not depend on the arm. The
+speed of learning says more than the end, where all arms may have learnt everything.
 
-An arm is written as its source and what differs from the usual: `faults, ratio 0.25`. Besides the sources there are
+An arm is written as its source and its differences from the defaults: `faults, ratio 0.25`. Besides the sources there
+are
 
     none     no states are added: the same minibatches, on the small tasks alone
-    again    the same with other random numbers: how far apart two trainings are that differ in nothing else
-    control  states on the policy's runs on the test tasks themselves: a gain that must show, if any can
+    again    the same with other random numbers: how much two trainings differ that differ in nothing else
+    control  states on the policy's runs on the test tasks themselves: if any arm can gain, this one must
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 WORLD = "learning"
 VERSION = 1
 POOL_SEED = 11  # of the test: the same pools for all
-START = "start"  # the network that all arms go on from
+START = "start"  # the network from which all arms continue
 REFERENCES = (NONE, "random", "on-policy", "faults")  # that all arms are compared with
 KEYS: dict[str, Key] = {
     "arms": texts(),
@@ -154,7 +155,7 @@ class Begun:
 
 @dataclass
 class _Group:
-    """Tasks with all that is needed to run a network on them."""
+    """Tasks, prepared for running a network on them."""
 
     tasks: list[Task]
     structures: list[Structure] = field(init=False)
@@ -195,7 +196,7 @@ class Study:
         return make_teacher("auto", task, **limits)
 
     def sources(self, arm: Arm) -> tuple[_Group, list[FeedbackTask]]:
-        """Where the states of an arm come from: the control alone takes the test tasks."""
+        """The tasks from which an arm takes states: only the control uses the test tasks."""
         group = self.tests if arm.control else self.bugs
         if arm.control not in self._sources:
             own = self.given
@@ -240,7 +241,7 @@ class Study:
         return outcomes.count("goal") / len(outcomes)
 
     def go_on(self, begun: Begun, arm: Arm) -> Json:
-        """One arm from the common start on; what its policy does after each round, and how many states it got."""
+        """One arm from the common start on: the test of its policy after each round, and how many states it got."""
         from misstep.training.learner import Learner
 
         own = self.given
@@ -273,7 +274,7 @@ class Study:
     # -- the test ---------------------------------------------------------------------------------
 
     def test(self, weights: Weights) -> list[list[int]]:
-        """What a network does on each test task."""
+        """The results of a network on each test task."""
         return [
             self._test(tested, policy)
             for tested, policy in zip(self.tested, self.tests.policies(weights), strict=True)
@@ -302,7 +303,7 @@ def _open(payload: Json, name: str) -> list[Task]:
 
 
 def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
-    # All units of a row and a seed have the same start; one of them tells of it.
+    # All units of a row and a seed have the same start; only one of them reports it.
     arms = {START: result["start"]} if payload["first"] else {}
     for arm, own in {**arms, **result["arms"]}.items():
         for round, tests in enumerate(own["rounds"], start=1):
@@ -339,7 +340,7 @@ def _keep(log: Path, arm: str, result: Json) -> None:
 
 
 def _read(log: Path) -> dict[str, Json]:
-    """What is kept; a line that a kill has cut is cut off."""
+    """The stored results; an incomplete last line after a kill is removed."""
     if not log.exists():
         return {}
     content = log.read_bytes()

@@ -1,9 +1,9 @@
 """Whole campaigns with other settings: a unit is a campaign of one variant with one policy on one task.
 
 A variant is a name with settings of `misstep test`: `{ fuzz = "none" }`, `{ oracle = "lmcut, ehc" }`. All variants get
-the same number of states and the same time; what a campaign has not decided when its time is up is open. Faults are
-distinct decisions that are to blame, so many bugs with one cause are one fault. Unlike in other steps, all policies of
-a row are tested, not the first that fits.
+the same number of states and the same time; states that a campaign has not decided in its time are open. Faults are
+distinct wrong decisions, so many bugs with one cause are one fault. Unlike in other steps, all policies of a row are
+tested, not only the first that fits.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ OVERDUE = 10.0  # seconds after the limit, in which native code has to notice it
 
 
 def run(payload: Json) -> Json:
-    """What is wrong with a task or its policy is a result: the census of the others does not depend on it."""
+    """The census of a task. An error in a task or its policy is a result, so that the others continue."""
     seconds = payload["time_limit"]
     try:
         with tempfile.TemporaryDirectory(prefix="misstep-census-") as folder, _limited(seconds):
@@ -48,7 +48,7 @@ def run(payload: Json) -> Json:
 
 @contextmanager
 def _limited(seconds: float | None) -> Iterator[None]:
-    """Python hears an alarm; a process whose native code does not come back ends."""
+    """Stops Python code by an alarm, and ends the process if native code does not return."""
     if seconds is None:
         yield
         return

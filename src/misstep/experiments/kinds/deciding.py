@@ -1,9 +1,8 @@
 """States on unsafe runs, decided from scratch: a unit is some of the states of a row, an oracle and a radius.
 
-Every state gets a new decider, so that no answer about one helps with the next; only the outcomes of actions and the
-choices of the policy are remembered, by the engine. The states are drawn at random from all that the unsafe runs pass
-before their end; whoever draws with the same seed draws the same ones, so that oracles and radii can be compared state
-by state.
+Every state gets a new decider, so that no answer about one state helps with the next; the engine caches only the
+outcomes of actions and the choices of the policy. The states are drawn at random from all states of the unsafe runs but
+the last ones; the same seed gives the same states, so that oracles and radii can be compared state by state.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ each size begins and ends, and what it is in between where it does not grow even
 `competition` names the folder below DIR, with its own `training` and `testing/easy`, `testing/medium`, `testing/hard`.
 
 As in P25, a training learns on the first tasks and validates on others that are spread over the range of the rest. A
-task that cannot be had is left out and named, with the reason; nothing takes its place.
+task that cannot be made or loaded is left out and named, with the reason; it is not replaced.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _of_ramp(domain: str, group: str, ends: Json | None) -> list[Json]:
 
 
 def _along(points: Sequence[int], share: float) -> int:
-    """The size after that share of the list; the points lie evenly along it."""
+    """The size at that share of the list, by interpolation between evenly spaced points."""
     at = share * (len(points) - 1)
     before = min(int(at), len(points) - 2)
     first, last = points[before], points[before + 1]
@@ -166,7 +166,7 @@ def split(step: Json, found: Json) -> Split:
 
 
 def pinned(own: Json) -> Json:
-    """Files with what is in them: other files of the same name are another task."""
+    """Files with their content, since files of the same name may be another task."""
     if "files" not in own:
         return own
     return {**own, "digest": _digest(tuple(own["files"]))}
@@ -180,7 +180,7 @@ def _digest(files: tuple[str, ...]) -> str:
 
 @dataclass
 class Opened:
-    """Tasks that could be had, and those that could not."""
+    """Tasks that could be loaded, and those that could not."""
 
     tasks: list[Task] = field(default_factory=list)
     left_out: list[list[str]] = field(default_factory=list)  # task and why
@@ -188,7 +188,7 @@ class Opened:
 
 
 def open_tasks(specs: Sequence[Json], most_operators: int) -> Opened:
-    """What cannot be grounded in the memory there is, or is too large, is left out, as in P25."""
+    """Leaves out tasks that are too large, or that cannot be grounded in the available memory, as in P25."""
     found = Opened()
     for place, spec in enumerate(specs):
         if MISSING in spec:

@@ -1,9 +1,9 @@
-"""Learning from bugs of a model in rounds: a unit trains a network that is not safe yet, and goes on from it.
+"""Learning from bugs of a model in rounds: a unit trains a network that is not safe yet, and continues from it.
 
 The arms are those of `misstep train loop`: `bugs` has episodes that begin in bugs, `plain` learns as many steps without
-hearing of them, and `shield` is `bugs` with the shield. After each round fresh episodes, the fuzzer and the decider say
-what the network is like; round 0 is the network that all arms begin with. `first` and `steps` say for each row how many
-steps that network has learnt and how many a round has, `share` makes all of them fewer.
+them, and `shield` is `bugs` with the shield. After each round the network is measured by new episodes, the fuzzer and
+the decider; round 0 is the network that all arms begin with. For each row, `first` is the number of steps that this
+network has learnt and `steps` the number of steps of a round; `share` reduces both.
 """
 
 from __future__ import annotations

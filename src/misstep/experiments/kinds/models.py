@@ -66,7 +66,7 @@ LIMITS = {
 
 
 def subject(row: Json) -> Json:
-    """What a unit has to know of a row."""
+    """The data of a row that a unit needs."""
     model, options = row["model"], row["options"]
     found: Json = {"model": model, "policies": row["policies"]}
     if model.endswith(".jani"):
@@ -92,10 +92,10 @@ class Opened:
 
 
 class Systems:
-    """Systems for many questions. The engine remembers outcomes and what the policy said, and no verdicts.
+    """Systems for many questions. The engine caches outcomes and the policy's answers, but no verdicts.
 
-    Loading a network for a new engine takes longer than most questions, so an engine serves for many of them, until it
-    has met so many states that it is worth its memory no more.
+    Loading a network for a new engine takes longer than most questions, so an engine is used for many of them, until it
+    holds so many states that it takes too much memory.
     """
 
     def __init__(self, opened: Opened) -> None:
@@ -140,7 +140,7 @@ def _fitting(specs: Sequence[str], task: JaniTask) -> str:
 
 
 def is_trained(policy: str) -> bool:
-    """Whether a row has a network that comes with Misstep, and not the simple policy that stands in for one."""
+    """Whether a row has a network that comes with Misstep, and not a simple policy in its place."""
     return policy.startswith("shipped:")
 
 

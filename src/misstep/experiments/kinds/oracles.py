@@ -1,13 +1,13 @@
 """Oracles on planning tasks: a unit is a campaign with one oracle on one task, with one seed.
 
-Every oracle has a campaign of its own, so that no bound which one has found helps another. The pool is a function of
-the task, the policy and the seed, so all oracles judge the same states in the same order. Oracles that are named as
-`isolated` judge each state alone: a plan that a search finds for one state tells nothing of the next, as in P23. The
-others keep what they find out, and judge one state after the other (P23, Algorithm 5).
+Every oracle has its own campaign, so that no bound that one has found helps another. The pool is a function of the
+task, the policy and the seed, so all oracles judge the same states in the same order. Oracles in `isolated` judge each
+state alone: a plan found for one state is not used for the next, as in P23. The others keep their results and judge one
+state after the other (P23, Algorithm 5).
 
-What is compared is recall in the joint pool (P23): the share of the states that all oracles have processed which an
-oracle convicts. An oracle with too few states a task is left out first. Tasks whose initial state the policy does not
-solve are counted and left alone. Times are those of the oracle with its dominance function, without the fuzzing.
+Oracles are compared by recall in the joint pool (P23): of the states that all oracles have processed, the share that an
+oracle convicts. Oracles with too few states per task are left out first. Tasks whose initial state the policy does not
+solve are counted but not tested. Times are those of the oracle with its dominance function, without the fuzzing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from misstep.tasks.parameters import did_you_mean
 
 WORLD = "planning"
 VERSION = 2
-_CHUNK = 25  # states after which a time limit is looked at, of oracles that keep what they find out
+_CHUNK = 25  # states between two checks of the time limit, for oracles that keep their results
 KEYS = {
     "oracles": named_texts(),
     "isolated": texts(default=[]),  # names of oracles
@@ -97,7 +97,7 @@ def run(payload: Json) -> Json:
         pool=payload["pool"],
         oracle=payload["oracle"],
         isolate=payload["isolated"],
-        # A state that is judged alone is a unit of its own, so that its time stamp counts all before it.
+        # A state that is judged alone is a separate unit, so that its time stamp counts everything before it.
         chunk=1 if payload["isolated"] else _CHUNK,
         round=1,
         seed=payload["seed"],
@@ -149,7 +149,7 @@ class _Opinion:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What `joint_recall` looks at of a record."""
+    """The parts of a record that `joint_recall` reads."""
 
     task: str
     id: str
@@ -215,7 +215,7 @@ def _union(
     group: Sequence[dict[str, Value]],
     joint: bool,
 ) -> dict[str, Value]:
-    """What any of these oracles finds, as soon as the first one does."""
+    """The bugs that any of these oracles finds, each at the time of the first one."""
     at = [own["at"] for own in members if own["bug"] and isinstance(own["at"], float)]
     return {
         **group[0],

@@ -1,8 +1,8 @@
-"""Arms against each other, pair by pair: a pair is a row and a seed, on which both began with the same network.
+"""Compares arms pair by pair: a pair is a row and a seed, for which both began with the same network.
 
-Tasks of one training are no pairs of their own: what the network has learnt, it shows on all of them. The test is the
-one by which `misstep select` compares policies: random signs of the differences, and Holm's correction over all arms
-that are compared with the same one.
+Tasks of one training are not independent pairs, since they all show what one network has learnt. The test is the one by
+which `misstep select` compares policies: random signs of the differences, with Holm's correction over all arms that are
+compared with the same one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _coverage(found: Sequence[Observation]) -> float | None:
 
 
 Measure = Callable[[Sequence[Observation]], float | None]
-# In percent; of the first two more is better, of the others less.
+# In percent; for the first two more is better, for the others less.
 _SHARES: dict[str, Measure] = {
     "tasks solved": _coverage,
     "states solved": _share("solved_states", "states"),
@@ -48,7 +48,7 @@ def _at_last(measure: Measure) -> Measure:
     return lambda found: measure([own for own in found if own["last"]])
 
 
-# Over all rounds, which tells how soon something is learnt, and after the last one.
+# Over all rounds, which shows the speed of learning, and after the last round.
 MEASURES: dict[str, Measure] = {
     **_SHARES,
     **{f"{name}, last": _at_last(own) for name, own in _SHARES.items()},

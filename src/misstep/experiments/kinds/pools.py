@@ -1,15 +1,15 @@
 """Pools of test states and what oracles find in them (P22, Table 1): a unit is one variant of the fuzzer on one task.
 
-All oracles judge the same pool. They share nothing with each other, and each judges each state on its own, so that a
-plan found for one state convicts no other. Oracles that are named as `shared` may use what they know of other states:
-going back from a state to the one where its walk began needs the policy's run from there.
+All oracles judge the same pool. They share nothing with each other, and each judges each state alone, so that a plan
+found for one state convicts no other. Oracles in `shared` may use their results on other states: going back from a
+state to the one where its walk began needs the policy's run from there.
 
-As in the paper recall is the share of convicted states: failing ones among those that the policy does not solve, or
-among all of the pool; costly ones among those that it solves. Rows are averages over tasks. Tasks whose initial state
-the policy does not solve are counted and left alone.
+As in the paper, recall is the share of convicted states: failing ones among those that the policy does not solve, or
+among the whole pool; costly ones among those that it solves. Rows are averages over tasks. Tasks whose initial state
+the policy does not solve are counted but not tested.
 
-Where a domain has no decider of solvability, `perfect` is what `undo` says: P22 takes it where all actions can be
-undone, and every failing state is a bug. Ours has to prove each of them, so it may say less if its budget is spent.
+If a domain has no decider of solvability, `perfect` is the result of `undo`: P22 uses it in domains where all actions
+can be undone, so that every failing state is a bug. Ours has to prove each bug, so it may find fewer within its budget.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def run(payload: Json) -> Json:
 
 
 def _applicable(oracles: Mapping[str, str], task: Task) -> dict[str, str]:
-    """All but the decider of solvability, where there is none for the domain."""
+    """All oracles, without the decider of solvability if the domain has none."""
     try:
         decider_of(task)
     except UnsupportedError:
@@ -103,7 +103,7 @@ def _applicable(oracles: Mapping[str, str], task: Task) -> dict[str, str]:
 def _campaigns(
     payload: Json, task: Task, policy: str, oracles: Mapping[str, str], opened: ExitStack
 ) -> Iterator[Campaign]:
-    """One for oracles that judge each state alone, and one for those that do not; on the same pool."""
+    """One campaign for oracles that judge each state alone and one for the others, on the same pool."""
     pool: Campaign | None = None
     options = {**switches.options(payload), "pool": payload["pool"]}
     for shared in (False, True):
@@ -159,7 +159,7 @@ def _judged(records: Sequence[Sequence[Record]], oracles: Mapping[str, str]) -> 
 
 
 def _best_of(judged: Mapping[str, _Judged], payload: Json) -> _Judged:
-    """What any oracle finds, of those that count for an objective."""
+    """The bugs that any oracle finds, among those that count for an objective."""
     found = {
         objective: frozenset().union(
             *(own.found[objective] for name, own in judged.items() if name in payload[objective])

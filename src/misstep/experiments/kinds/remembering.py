@@ -1,7 +1,7 @@
 """A policy with a cache, so that several campaigns ask it only once about each state.
 
-Pools of different biases lie around the same initial state and overlap a great deal. A network that takes milliseconds
-for a decision would be asked the same in each campaign. A native policy is faster than remembering.
+Pools of different biases start at the same initial state and overlap a lot. Without a cache, a network that takes
+milliseconds for a decision would be asked the same in each campaign. Native policies are faster than a cache.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RememberingPolicy(Policy):
         self._known: dict[bytes, int] = {}
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
-        if candidates is not None:  # among others than all; nothing is known of that
+        if candidates is not None:  # restricted to candidates, for which nothing is cached
             return self.inner.decide(states, candidates)
         states = np.ascontiguousarray(checked_states(states, self.task))
         keys = [row.tobytes() for row in states]
@@ -62,7 +62,7 @@ class RememberingPolicy(Policy):
 
 
 def remembering(policy: Policy) -> Policy:
-    """The policy, so that asking it twice about a state costs little."""
+    """The policy with a cache, unless it is native or does not give one fixed answer per state."""
     plain = not (policy.set_valued or policy.stochastic or policy.plans)
     return RememberingPolicy(policy) if plain and not isinstance(policy, NativePolicy) else policy
 

@@ -1,7 +1,7 @@
-"""One training of several that differ in their seed alone, as a piece of the command `train --repeats`.
+"""One of several trainings that differ only in their seed, as a piece of the command `train --repeats`.
 
-Where the worker sees the folder of the command, the training is made there and goes on from what a killed one has left.
-Elsewhere it is made in a folder of its own, whose files are the result.
+If the worker sees the folder of the command, the training runs there and continues from the files of a killed one.
+Otherwise it runs in a folder of its own, whose files are the result.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from misstep.training.api import train
 from misstep.training.resumable import SETTINGS
 from misstep.training.score import Parts, ranking
 
-MARK = "repeats.mark"  # in the folder of the command, with a text that no other has
-LOCKS = ("run.lock",)  # files of a training that nobody needs elsewhere
+MARK = "repeats.mark"  # file in the folder of the command, with a unique text
+LOCKS = ("run.lock",)  # files of a training that are not sent back
 
 
 def run(payload: Json) -> Json:
-    """What is wrong with the training is a result: the others do not depend on it."""
+    """Runs one training. An error is a result, so that the others continue."""
     folder = Path(payload["folder"])
     try:
         with tempfile.TemporaryDirectory(prefix="misstep-training-") as own:
@@ -92,7 +92,7 @@ def _files(place: Path) -> dict[str, str]:
 
 
 def kept(folder: Path, result: Json) -> Json:
-    """The summary of a training, whose files are now in the folder, wherever it was made."""
+    """The summary of a training; its files are in the folder afterwards, wherever it ran."""
     if FAILURE in result:
         return result
     for name, content in result.get("files", {}).items():
@@ -108,7 +108,7 @@ def kept(folder: Path, result: Json) -> Json:
 
 
 def best_of(summaries: Sequence[Json]) -> int:
-    """Which training is the best, by what each of them chose its own best model by; the first among equals."""
+    """The best training, by the criterion by which each chose its best model; the first among equals."""
     tests: list[Json] = [own["test"] for own in summaries if own["test"] is not None]
     if len(tests) == len(summaries) and all("goal_rate" in test for test in tests):
         return _first_best([_by_episodes(test) for test in tests])

@@ -1,7 +1,7 @@
 """Bugs over time with fuzzing and testing interleaved (P22, Figure 4): a unit is a variant of the fuzzer and an oracle.
 
-The pool grows by a few states, these are judged, and so on; the clock counts both. With a round of one state the oracle
-is called for each new state, as in the paper. Each state is judged on its own.
+Each round adds a few states to the pool and judges them; the clock counts both. With rounds of one state the oracle is
+called for each new state, as in the paper. Each state is judged alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def run(payload: Json) -> Json:
     if not solves:
         return {**about, "states": []}
     width, most = payload["round"], payload["pool"]
-    # A state is a unit of its own, so that its time stamp counts all that was done before it.
+    # A state is a separate unit, so that its time stamp counts everything before it.
     options = {**switches.options(payload), "chunk": 1, "round": 1, "isolate": True}
     # All rounds together may take as long as the whole pool at once.
     limits = switches.limits(payload, with_fuzzing=True)
@@ -71,7 +71,7 @@ def run(payload: Json) -> Json:
 
 
 def _is_spent(records: list[Record], limits: dict[str, float] | None) -> bool:
-    """By the clock of the task, which does not count what is between the rounds."""
+    """By the clock of the task, which does not count the time between rounds."""
     return limits is not None and max((own.at for own in records), default=0.0) >= limits["time"]
 
 

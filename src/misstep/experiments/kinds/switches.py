@@ -1,4 +1,4 @@
-"""The two switches of P22's fuzzer, and what else both of its experiments say in a definition.
+"""The two switches of P22's fuzzer, and the other common keys of its two experiments.
 
 The policy-quality bias lets walks prefer successors from which the policy needs many steps, and puts those where it
 fails into the pool. The novelty filter keeps states out of the pool that have no new pair of facts. A variant of the
@@ -36,7 +36,7 @@ _OF_A_UNIT = ("pool", "walk_length", "novelty", "patience", "fuzz_seconds", "ora
 
 
 def payloads(step: Json, row: Json, seed: int) -> Iterator[tuple[str, Json]]:
-    """What is alike in all units: a task, a variant, and how long to fuzz; each with a label."""
+    """The common part of all units: a task, a variant, and the time for fuzzing; each with a label."""
     subject = row["subject"]
     # A row that is missing has units that say so.
     for task in subject.get("tasks", [subject]):
@@ -52,7 +52,7 @@ def payloads(step: Json, row: Json, seed: int) -> Iterator[tuple[str, Json]]:
 
 
 def options(payload: Json) -> dict[str, Any]:
-    """Of a campaign whose pool the variant of the fuzzer makes. Decisions to blame are not asked for."""
+    """The settings of a campaign whose pool comes from the variant of the fuzzer. Faults are not searched."""
     bias, novelty = VARIANTS[payload["variant"]]
     found = {
         "preset": "p22",
@@ -87,7 +87,7 @@ def is_solved(record: Record) -> bool:
 
 
 def is_found(record: Record, opinion: Opinion, objective: str) -> bool:
-    """Whether an oracle convicts the state, of that objective."""
+    """Whether an oracle convicts the state for that objective."""
     kind = opinion.kind or ""
     failing = kind.startswith("fails") or kind == "crash"
     wanted = failing if objective == FAILS else kind.startswith("costly")

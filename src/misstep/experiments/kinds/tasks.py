@@ -85,7 +85,7 @@ def _generated(row: Json) -> list[Json]:
 
 
 def _policies(row: Json) -> Json:
-    """Those of the row, and the digests of those that are files."""
+    """The policies of the row, and the digests of those that are files."""
     folder, domain = row.get("policies_folder"), row["domain"]
     names = () if folder is None else (f"{domain}{TRAINED}", f"{domain}/{BEST}")
     for path in (Path(str(folder)) / name for name in names):
@@ -125,7 +125,7 @@ def _of_network(row: Json) -> Json:
 
 
 def _beside(row: Json) -> list[Json]:
-    """Smaller tasks than those that are published with a network: files of a competition, or generated ones."""
+    """Tasks that are smaller than those published with a network: files of a competition, or generated ones."""
     if row.get("of_competition") is None or row.get("tasks_folder") is None:
         return _generated(row)
     folder = Path(row["tasks_folder"]) / row["competition"]
@@ -149,7 +149,7 @@ def _wanted(folder: Path, label: str, patterns: Sequence[str] | None) -> list[Js
 
 
 def _natural(own: Json) -> list[tuple[int, str]]:
-    """Numbers in names by what they are, so that smaller tasks come first."""
+    """Sorts numbers in names by their value, so that smaller tasks come first."""
     parts = re.split(r"(\d+)", str(own["name"]))
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
@@ -203,7 +203,7 @@ def fitting(specs: Sequence[str], task: Task) -> str:
 
 
 def is_learned(spec: str) -> bool:
-    """Whether a policy is a network that Misstep ships, and none that stands in for one."""
+    """Whether a policy is a network that Misstep ships, and not a simple policy in its place."""
     return spec.startswith("shipped:")
 
 

@@ -212,7 +212,7 @@ def _tested(own: Json, compared: list[Json], place: str) -> dict[str, Value]:
 
 
 def _left_out(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
-    """What was asked for and could not be had; the same for all trainings of a row."""
+    """The tasks that could not be loaded; the same for all trainings of a row."""
     if payload["configuration"] != "line" or max(payload["budgets"]) != payload["largest"]:
         return
     missing: list[list[Any]] = [[own, f"all of {own}", why] for own, why in payload["missing"]]

@@ -1,7 +1,7 @@
-"""What all kinds of steps that train share: one training in a folder of its own, continued after a kill.
+"""The common part of all steps that train: one training in its own folder, continued after a kill.
 
 A training is a function of its tasks and settings, however often it is interrupted. With a limit in seconds it ends
-after the epoch that passes it: what the models so far are is still such a function, how many there are is not.
+after the epoch that exceeds it: then the models are still determined by tasks and settings, but not their number.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _EnoughError(Exception):
 
 
 def learning_of(step: Json, row: Json) -> Json:
-    """How to learn: what the step says, and the row."""
+    """The settings of the training, from the step and the row."""
     own = {key: step[key] for key in LEARNING_KEYS if key != "seconds"}
     return {**own, "layers": row["layers"]}
 
@@ -123,7 +123,7 @@ def train_in(
 
 
 class HeldOut:
-    """Models of a training on tasks that it has not seen; every result is kept as soon as it is there."""
+    """Tests models of a training on tasks that it has not seen; every result is stored at once."""
 
     def __init__(self, kept: TrainingFolder, tasks: Sequence[Task], learning: Json, log: Path):
         self.kept = kept
@@ -174,7 +174,7 @@ class HeldOut:
 
 
 def _read(log: Path) -> Json:
-    """What is kept; a line that a kill has cut is cut off, so that the next one begins anew."""
+    """The stored results; an incomplete last line after a kill is removed."""
     if not log.exists():
         return {}
     content = log.read_bytes()

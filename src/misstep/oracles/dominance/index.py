@@ -44,7 +44,7 @@ class ComparisonIndex:
         self._core = CoreIndex(function.core) if core is None else core
 
     def copy(self) -> ComparisonIndex:
-        """The same rows, bounds and sources, to go on from separately."""
+        """A copy with the same rows, bounds and sources."""
         return ComparisonIndex(self.function, self._core.copy())
 
     def __len__(self) -> int:

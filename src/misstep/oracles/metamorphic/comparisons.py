@@ -31,7 +31,7 @@ class Index(Protocol):
     """States with upper bounds, compared with one or many others at once."""
 
     def copy(self) -> Index:
-        """The same states with the same bounds, to go on from separately."""
+        """A copy with the same states and bounds."""
 
     def add(self, state: State) -> int:
         """Take a state in, with an infinite bound. Returns its row: 0, 1, 2, ..."""

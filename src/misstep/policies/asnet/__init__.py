@@ -1,4 +1,4 @@
-"""Action Schema Networks: policies whose weights fit every task of a domain."""
+"""Action Schema Networks: policies whose weights can be used on every task of a domain."""
 
 from misstep.policies.asnet.policy import ASNetPolicy, load
 

@@ -1,6 +1,6 @@
-"""ASNets as files: safetensors that also hold the shape of the domain and the sizes of the network.
+"""Files of ASNets: safetensors that also hold the shape of the domain and the sizes of the network.
 
-Pickled checkpoints (.pt, .ckpt) can execute anything and are refused.
+Pickled checkpoints (.pt, .ckpt) can execute any code and are refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMAT = "misstep-asnet"
 VERSION = 1
 KIND = "an ASNet written by Misstep (.safetensors)"
 MAX_FILE_BYTES = 512 * 2**20
-KEY = "misstep"  # of our JSON among the metadata, whose values must be text
+KEY = "misstep"  # key of our JSON in the metadata, whose values must be text
 
 
 def write_model(weights: Weights, path: Path) -> str:
@@ -65,7 +65,7 @@ def encode(weights: Weights) -> bytes:
         "domain": _shape_to_json(weights.shape),
         "training": weights.training,
     }
-    # Compact and sorted: the digest of a file depends on its content only.
+    # Compact and sorted, so that the digest of a file depends only on its content.
     text = json.dumps(about, sort_keys=True, separators=(",", ":"), allow_nan=False)
     sizes = tensor_shapes(weights.shape, weights.hidden, weights.layers)
     tensors = {name: weights.tensors[name].reshape(size) for name, size in sizes.items()}

@@ -1,11 +1,11 @@
-"""ASNets on a GPU: `asnet:--device=cuda FILE`, and by themselves on tasks where that pays.
+"""ASNets on a GPU: with `asnet:--device=cuda FILE`, or automatically on tasks where a GPU is faster.
 
-The native network answers one state in some microseconds and campaigns run it without coming back to Python. A GPU
-needs a fraction of a millisecond for anything at all, so it pays only where a state is expensive: on tasks with many
-operators. From how many on was measured (`python -m benchmarks.asnet_gpu`).
+The native network answers one state in a few microseconds, and campaigns run it without returning to Python. A GPU
+needs a fraction of a millisecond for any batch, so it is faster only if a state is expensive, that is, on tasks with
+many operators. The number of operators was measured (`python -m benchmarks.asnet_gpu`).
 
-Decisions are those of the native network. The two add in different orders, so a decision that rounding could change is
-left to the native network, and so is a state in which nothing applies or the numbers are not finite.
+The decisions are those of the native network. The two add in different orders, so decisions that rounding could change
+are left to the native network, and so are states without applicable operators or with numbers that are not finite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from misstep.policies.asnet.torch_network import ASNet, GroundTask
 from misstep.policies.policy import Answers, Candidates, Policy, States, checked_states
 from misstep.policies.torch_extra import exact_arithmetic, torch
 
-# Numbers closer than this, in proportion to the best one, are left to the native network.
+# If two numbers are closer than this, relative to the best one, the native network decides.
 NEAR = 1e-4
 UNSURE = -5  # in place of an operator
 SMALLEST = 32  # states of a record

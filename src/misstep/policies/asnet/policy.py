@@ -1,4 +1,4 @@
-"""ASNets as policies: `asnet:[--device=auto|cpu|cuda] FILE`, by the native core, or on large tasks by a GPU."""
+"""ASNets as policies, `asnet:[--device=auto|cpu|cuda] FILE`: run by the native core, or on large tasks by a GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from misstep.policies.options import split_options, word
 from misstep.policies.policy import Candidates, Policy, States, checked_states
 from misstep.tasks.task import Task
 
-# From so many operators on a GPU pays: measured by `python -m benchmarks.asnet_gpu`, see on_device.py.
+# With this many operators a GPU is faster: measured by `python -m benchmarks.asnet_gpu`, see on_device.py.
 GPU_OPERATORS = 3_000
 
 
@@ -38,7 +38,7 @@ class ASNetPolicy(NativePolicy):
         digest: str = "",
         structure: Structure | None = None,
     ) -> None:
-        """`structure`, if it is at hand, is that of the task; finding it takes longer than all the rest."""
+        """`structure` is that of the task, if it is known already; computing it takes longer than all the rest."""
         self.weights = weights
         self.core = core_network(task, structure or structure_of(task, weights.shape), weights)
         super().__init__(task, self.core.policy())
@@ -58,7 +58,7 @@ def core_network(
     kernels: str = "",
     max_table_bits: int = 12,
 ) -> CoreASNet:
-    """The native network. `kernels` and `max_table_bits` choose between ways to the same result."""
+    """The native network. `kernels` and `max_table_bits` affect only the speed, not the result."""
     related = [rows.ravel() for rows in structure.related]
     return CoreASNet(
         task,
@@ -101,11 +101,11 @@ def load(argument: str, task: Task) -> Policy:
 
 
 def pays_on_gpu(task: Task) -> bool:
-    """Whether a GPU is at hand and decides faster than a core in the small batches of a campaign."""
+    """Whether there is a GPU and it decides faster than a CPU core in the small batches of a campaign."""
     if task.operator_count < GPU_OPERATORS:
-        return False  # Without looking for PyTorch, whose import takes longer than most tasks.
+        return False  # Checked before PyTorch is imported, which takes longer than most tasks.
     if multiprocessing.parent_process() is not None:
-        return False  # One of several workers has a core of its own, and would share the GPU with all the others.
+        return False  # Each of several workers has its own core, but would share the GPU with all the others.
     try:
         from misstep.policies.torch_extra import torch
     except MissingDependencyError:

@@ -1,10 +1,10 @@
-"""The shape of an ASNet: what it takes from the domain alone.
+"""The shape of an ASNet, which depends only on the domain.
 
 Each action schema has slots: the distinct atoms that its precondition and effect mention, in
 textual order, whatever their sign. Each predicate has relations: all slots, over all schemas, that
-mention it. Both say what a module of the network reads, so they fix the sizes of its weights.
-Equality only filters groundings and has no slot; a predicate that no schema mentions influences
-nothing and has no module.
+mention it. Slots and relations are the inputs of the network's modules, so they fix the sizes of
+the weights. Equality only filters groundings and has no slot; a predicate that no schema mentions
+has no influence and no module.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Shape:
 
     domain: str
     predicates: tuple[tuple[str, int], ...]
-    """Name and arity of those that have a module."""
+    """Name and arity of the predicates that have a module."""
     schemas: tuple[SchemaShape, ...]
 
     @property
@@ -50,7 +50,7 @@ class Shape:
 
     @property
     def relations(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Of each predicate: the pairs (schema, slot) that mention it, in order."""
+        """For each predicate: the pairs (schema, slot) that mention it, in order."""
         found: dict[str, list[tuple[int, int]]] = {name: [] for name, _ in self.predicates}
         for a, schema in enumerate(self.schemas):
             for k, slot in enumerate(schema.slots):
@@ -106,9 +106,9 @@ def _schema_shape(schema: Schema) -> SchemaShape:
 
 
 def difference(expected: Shape, found: Shape) -> str | None:
-    """What first tells the second shape from the first, in words; None if they are equal.
+    """The first difference of the second shape from the first, in words; None if they are equal.
 
-    The name of the domain does not count: nothing in the network depends on it.
+    The name of the domain is ignored: nothing in the network depends on it.
     """
     arities = dict(expected.predicates)
     for name, arity in found.predicates:

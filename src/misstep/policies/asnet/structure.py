@@ -1,12 +1,12 @@
-"""A task as an ASNet sees it: operators by schema, facts by predicate, and who is related to whom.
+"""A task as an ASNet sees it: operators by schema, facts by predicate, and how they are related.
 
-The facts are those that some operator's slot names; any other could not influence an operator.
-Where the translator dropped an atom, the initial state tells why: if it holds there, it always
-holds (static facts, and facts that no reachable operator deletes); if not, it never does, and the
-slot is MISSING.
+The facts are those in the slots of operators; no other fact could influence an operator. If the
+translator dropped an atom, the initial state shows why: if the atom holds there, it always holds
+(static facts, and facts that no reachable operator deletes); if not, it never holds, and the slot
+is MISSING.
 
 The goal flags come from the problem rather than from the ground goal, so that they do not depend on
-what the translator found to be always true.
+which facts the translator found to be always true.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Structure:
     schema_begin: Integers
     """The operators of schema a are those from schema_begin[a] to schema_begin[a + 1]."""
     related: tuple[Integers, ...]
-    """Of each schema: the fact of each slot, a row an operator; or MISSING."""
+    """For each schema: the fact in each slot, or MISSING; one row per operator."""
     facts: tuple[Atom, ...]
     """Sorted by predicate."""
     predicate_begin: Integers
@@ -50,7 +50,7 @@ class Structure:
 
     @property
     def slot_predicates(self) -> list[list[int]]:
-        """Of each schema: the predicate of each slot."""
+        """For each schema: the predicate of each slot."""
         index = self.shape.predicate_index
         return [[index[slot.predicate] for slot in schema.slots] for schema in self.shape.schemas]
 

@@ -3,10 +3,10 @@
 Importing this module needs PyTorch, so it is imported only where it is used.
 
 Features are laid out as (operators or facts, states, hidden): a related item of all states is then
-one contiguous block, and the modules of a schema or predicate are one matrix product. Matrices are
-applied to the facts before operators gather them, wherever there are fewer facts than operators;
-outputs always are, since they are single numbers. Results agree with the native network to
-rounding, not to the bit.
+one contiguous block, and the modules of a schema or predicate are one matrix product. If there are
+fewer facts than operators, matrices are applied to the facts before operators gather them; outputs,
+which are single numbers, are always gathered afterwards. Results agree with the native network up
+to rounding, not to the bit.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class ASNet(torch.nn.Module):  # type: ignore[misc]
         return self.tensors[i], self.tensors[i + 1]
 
     def _inputs(self, ground: GroundTask, states: Tensor, applicable: Tensor) -> Tensor:
-        """Action layer 0. What does not depend on the state is multiplied once for all."""
+        """Action layer 0. Products that do not depend on the state are computed once."""
         truths = ground.truths(states)
         begins = ground.structure.schema_begin.tolist()
         parts = []
@@ -192,7 +192,7 @@ class ASNet(torch.nn.Module):  # type: ignore[misc]
     def _actions(
         self, ground: GroundTask, layer: int, operators: Tensor, facts: list[Tensor], batch: int
     ) -> Tensor:
-        """Action layer `layer` before its ELU; one number an operator if it is the last."""
+        """Action layer `layer` before its ELU; one number per operator in the last layer."""
         h = self.hidden
         begins = ground.structure.schema_begin.tolist()
         predicate_begins = ground.structure.predicate_begin.tolist()

@@ -1,4 +1,4 @@
-"""The weights of an ASNet and how they start: a matrix and a bias for each module."""
+"""The weights of an ASNet and their initial values: a matrix and a bias for each module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from misstep.policies.asnet.shape import Shape, modules
 
 Floats = NDArray[np.float32]
 
-# The network may have other sizes; these are what its authors use.
+# The sizes that the authors of ASNets use; others are possible.
 HIDDEN = 16
 LAYERS = 2
 MAX_HIDDEN = 1024
@@ -75,9 +75,9 @@ def random_weights(
 ) -> Weights:
     """Xavier-uniform matrices and zero biases; a function of the arguments alone.
 
-    Each tensor draws from a stream keyed by its name, so that none depends on the others.
-    With `bias`, biases are uniform in [-bias, bias] instead: tests want no number to be special. With
-    `initial="normal"`, all numbers, those of biases too, are drawn from the normal distribution with variance 1.
+    Each tensor draws from a stream keyed by its name, so that no tensor depends on the others.
+    With `bias`, biases are uniform in [-bias, bias] instead, so that tests do not rely on zeros. With
+    `initial="normal"`, all numbers, also the biases, are drawn from the normal distribution with variance 1.
     """
     check_sizes(hidden, layers)
     tensors: dict[str, Floats] = {}
@@ -85,7 +85,7 @@ def random_weights(
         key = hashlib.sha256(f"{seed} {name}".encode()).digest()
         random = np.random.Generator(np.random.PCG64(int.from_bytes(key[:16], "little")))
         bound = math.sqrt(6.0 / sum(size)) if len(size) == 2 else bias
-        # From raw integers: their mapping to floats is then ours, not that of a numpy version.
+        # From raw integers, so that the mapping to floats does not depend on the version of numpy.
         count = math.prod(size)
         if initial == "normal":
             bits = random.bit_generator.random_raw(2 * count) >> np.uint64(11)

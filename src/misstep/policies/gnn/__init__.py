@@ -1,4 +1,4 @@
-"""Relational graph networks that value states; the policy steps to the successor of least value."""
+"""Relational graph networks that value states; the policy moves to the successor with the lowest value."""
 
 from misstep.policies.gnn.policy import GNNPolicy, load
 

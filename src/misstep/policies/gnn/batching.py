@@ -2,7 +2,7 @@
 
 The states of a batch are one large graph: node `state * N + object`. Each argument position of each
 atom is a *row*: the network reads the embedding of the row's node and sends a message back to it.
-Rows are ordered by relation, and within one so that the rows of an atom are neighbours.
+Rows are ordered by relation, and the rows of an atom are adjacent.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Batch:
     additions, so their order, and with it the result, is always the same."""
     node_start: Any
     visible: Any | None
-    """Zero for trailing objects that no atom of the state mentions, which do not count; None if
-    no state can have such objects."""
+    """Zero for trailing objects that no atom of the state mentions and that are therefore ignored; None
+    if no state can have such objects."""
 
 
 class Batcher:
@@ -55,7 +55,7 @@ class Batcher:
     def build(
         self, states: NDArray[np.int32], groups: NDArray[np.int64], group_count: int
     ) -> Batch:
-        """The batch of some states; `groups` numbers the decision that each of them belongs to."""
+        """A batch of the given states; `groups` has the number of the decision that each state belongs to."""
         count, nodes = len(states), self.encoding.node_count
         relations = len(self.encoding.relations)
         facts = self._facts(states)
@@ -65,7 +65,7 @@ class Batcher:
         node = (self._slot_object[facts] + first_node[:, None, None]).flatten()
         row_counts = torch.bincount(relation, minlength=relations + 1).tolist()
         rows = sum(row_counts[:relations])
-        # Stable, so that the rows of an atom stay together; what belongs to no relation comes last.
+        # Stable, so that the rows of an atom stay together; rows without a relation come last.
         order = torch.sort(relation, stable=True).indices[:rows]
         row_node = node[order]
         per_node = torch.bincount(row_node, minlength=count * nodes)
@@ -82,7 +82,7 @@ class Batcher:
         )
 
     def _facts(self, states: NDArray[np.int32]) -> Any:
-        """The facts of each state, the constant ones included; shape (states, facts)."""
+        """The facts of each state, including the constant ones; shape (states, facts)."""
         dynamic = self._place(states) + self._offsets
         return torch.cat((dynamic, self._constant.expand(len(states), -1)), dim=1)
 

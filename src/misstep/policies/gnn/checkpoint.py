@@ -1,8 +1,8 @@
 """Reading published checkpoints of relational networks (Ståhlberg, Bonet, Geffner, KR 2022).
 
-A checkpoint is a zip archive with a pickle inside. It comes from strangers, so nothing in it is
-ever executed: PyTorch's restricted unpickler knows tensors and plain containers and refuses the
-rest. What passes is then compared with the shapes that its own hyper-parameters promise.
+A checkpoint is a zip archive with a pickle inside. It is untrusted, so nothing in it is ever
+executed: PyTorch's restricted unpickler reads tensors and plain containers and refuses everything
+else. The shapes of the weights are then compared with the hyper-parameters of the checkpoint.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Checkpoint:
     """A network as it is stored: its shape and its weights, checked against each other."""
 
     relations: tuple[Relation, ...]
-    """Of the state, then in the same order of the goal."""
+    """The relations of the state, then those of the goal in the same order."""
     width: int
     """Numbers per object."""
     rounds: int
@@ -50,7 +50,7 @@ class Checkpoint:
         return self.layer(f"{UPDATE}.0"), self.layer(f"{UPDATE}.2")
 
     def readout_layers(self, head: str) -> list[tuple[Any, Any]]:
-        """Two layers per object, two after the sum; `head` is `readout` or `solvable_readout`."""
+        """Two layers per object and two after the sum; `head` is `readout` or `solvable_readout`."""
         return [self.layer(f"{head}.{part}") for part in ("pre.0", "pre.2", "post.0", "post.2")]
 
 

@@ -1,9 +1,8 @@
-"""From states to relations: which atoms over which objects a network is shown.
+"""Encodes states as relations: which atoms over which objects a network sees.
 
-All a network sees of a state are atoms: those that are true, the static ones, and the goal as a
-second set of relations. The variable part comes from a table over the values of the task's
-variables; the constant part is the same in every state and is treated as further variables that
-have one value.
+A network sees only atoms of a state: those that are true, the static ones, and the goal as a second
+set of relations. The atoms that vary come from a table over the values of the task's variables.
+The constant atoms are the same in every state and are treated as further variables with one value.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ class Encoding:
     node_count: int
     """Objects up to the last one that any atom mentions."""
     variable_offsets: NDArray[np.int64]
-    """Fact of the value 0 of each variable."""
+    """The fact that stands for value 0 of each variable."""
     constant_facts: NDArray[np.int64]
     slot_relation: NDArray[np.int16]
-    """Per fact and argument position the relation; `len(relations)` where there is none."""
+    """The relation of each fact and argument position; `len(relations)` if there is none."""
     slot_object: NDArray[np.int32]
-    """Per fact and argument position the object."""
+    """The object of each fact and argument position."""
     last_object: NDArray[np.int32]
-    """Per fact the greatest object it mentions, or -1."""
+    """The greatest object that each fact mentions, or -1."""
     row_capacity: tuple[int, ...]
-    """Per relation the greatest number of its argument positions in any state."""
+    """For each relation, the greatest number of its argument positions in any state."""
     always_visible: bool
     """Whether the constant atoms alone mention the last object."""
 
@@ -62,7 +61,7 @@ def encode(task: Task, relations: tuple[Relation, ...], where: str) -> Encoding:
                 values[value] = None  # The same atom in a second variable counts once.
             elif atom is not None:
                 seen.add(atom)
-    # Types are unary atoms if the network was trained on a domain whose types were compiled so.
+    # Types are unary atoms if the network was trained on a domain whose types were compiled that way.
     predicates = {predicate.name for predicate in lifted.predicates}
     wanted = {r.name for r in relations if r.arity == 1 and r.name not in predicates}
     static = [*table.constant, *type_atoms(lifted, wanted)]
@@ -119,7 +118,7 @@ def _row_capacity(
 def _check_predicates(
     lifted: LiftedTask, relations: tuple[Relation, ...], atoms: Iterable[Atom], where: str
 ) -> None:
-    """The network and the domain must speak of the same predicates."""
+    """Checks that the network and the domain have the same predicates."""
     known = {relation.name: relation.arity for relation in relations}
     used = {(atom.predicate, len(atom.terms)) for atom in atoms}
     problems = []

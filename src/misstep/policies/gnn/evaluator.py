@@ -21,9 +21,9 @@ from misstep.policies.torch_extra import exact_arithmetic, torch
 if TYPE_CHECKING:
     from misstep.policies.gnn.fused import FusedNetwork, Settings, Tables
 
-# Rows of a piece: on a CPU few enough to stay in the cache, on a GPU enough to fill it.
+# Rows of a piece: on a CPU few enough for the cache, on a GPU enough to keep it busy.
 ROWS = {"cpu": 4_096, "cuda": 4_194_304}
-# How far the kernels may be from PyTorch where they are tried out: rounding gives a thousandth of this.
+# How far the kernels may differ from PyTorch in their trial run: rounding causes a thousandth of this.
 TRIAL = 1e-2
 
 
@@ -39,7 +39,7 @@ class Evaluator:
         *,
         plain: bool = False,
     ) -> None:
-        """`plain`: through PyTorch's own operations, even where there are kernels for the device."""
+        """`plain`: use PyTorch's own operations, even if there are kernels for the device."""
         self.kind = _check_device(device)
         noise = object_noise(seed, encoding.node_count, checkpoint.width // 2)
         self.network = RelationalNetwork(checkpoint, noise).to(device).eval()
@@ -52,18 +52,18 @@ class Evaluator:
         self.fused: FusedNetwork | None = None
         self.tables: Tables | None = None
         self.refused = "asked for PyTorch" if plain else "not on a GPU"
-        """Why the kernels are not used, if they are not."""
+        """The reason why the kernels are not used; None if they are used."""
         if self.kind == "cuda" and not plain:
             self.fuse(device)
 
     @property
     def steady(self) -> bool:
-        """Whether the value of a state is the same to the bit in whatever company it is evaluated."""
+        """Whether the value of a state is the same, to the bit, in every batch."""
         return self.fused is not None
 
     def fuse(self, device: str, settings: Settings | None = None) -> None:
-        """Goes over to the kernels if they can be had here: that is tried out, since Triton, the driver and the
-        card must suit each other. Otherwise all goes on as before."""
+        """Switches to the kernels if they work here. Only a trial run can tell, since Triton, the driver and the
+        card must fit together. If it fails, PyTorch's operations are used as before."""
         self.fused = self.tables = None
         try:
             from misstep.policies.gnn.fused import WIDTHS, FusedNetwork, Tables
@@ -87,8 +87,8 @@ class Evaluator:
     def evaluate(
         self, states: NDArray[np.int32], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Values and logits. The states of decision i, which stay together, are those from
-        `offsets[i]` to `offsets[i + 1]`."""
+        """Values and logits. The states of decision i are those from `offsets[i]` to `offsets[i + 1]`;
+        they stay together in one batch."""
         values = np.empty(len(states))
         logits = np.empty(len(states)) if len(self.network.heads) > 1 else None
         with exact_arithmetic():
@@ -105,7 +105,7 @@ class Evaluator:
     def evaluate_alone(
         self, states: NDArray[np.int32], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """As `evaluate`, but each decision gets the numbers that it gets by itself."""
+        """Like `evaluate`, but each decision gets the numbers that it would get in a batch of its own."""
         if self.steady:
             return self.evaluate(states, offsets)
         values = np.empty(len(states))
@@ -128,7 +128,7 @@ class Evaluator:
 
 
 def _some_state(encoding: Encoding) -> NDArray[np.int32]:
-    """A state with no more atoms than a state can have."""
+    """A valid state for the trial run: it has no more atoms than a state can have."""
     state = np.zeros((1, len(encoding.variable_offsets)), dtype=np.int32)
     if (np.diff(encoding.variable_offsets) <= 0).any():  # Variables that share their facts.
         empty = np.flatnonzero(encoding.slot_relation[:, 0] == len(encoding.relations))
@@ -137,7 +137,7 @@ def _some_state(encoding: Encoding) -> NDArray[np.int32]:
 
 
 def _pieces(offsets: NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]:
-    """Ranges of whole decisions with at most `limit` states, or of one that alone has more."""
+    """Ranges of whole decisions with at most `limit` states, or of one decision that has more states than that."""
     first, count = 0, len(offsets) - 1
     while first < count:
         last = int(np.searchsorted(offsets, offsets[first] + limit, side="right")) - 1

@@ -1,11 +1,12 @@
-"""Runs the kernels of `indexing.py` and `kernels.py`: packed weights, room on the device, records as CUDA graphs.
+"""Runs the kernels of `indexing.py` and `kernels.py`: packed weights, memory on the device, records as CUDA graphs.
 
-A batch is made of parts, each some states of one task; all tasks are of the domain that the network was trained on.
-What the kernels need to know travels in one array of integers: the number of nodes and states in all, and then of each
-part how many states it has, where its states, nodes and rows begin, and a line per state with its decision and values.
+A batch consists of parts. Each part is some states of one task; all tasks are of the domain that the network was
+trained on. The input of the kernels is one array of integers: the total numbers of nodes and states; then for each part
+its number of states, where its states, nodes and rows begin, and one line per state with its decision and values.
 
-All else happens on the device, so that a whole evaluation is recorded once per size as a CUDA graph and replayed. A
-record is made for the greatest number of atoms that so many states can have; what a batch does not fill ends at once.
+Everything else happens on the device, so that a whole evaluation can be recorded as a CUDA graph, once for each size,
+and replayed. A record is made for the greatest number of atoms that so many states can have; programs beyond the size
+of the actual batch end at once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from misstep.policies.gnn.encoding import Encoding
 from misstep.policies.gnn.network import RelationalNetwork
 from misstep.policies.torch_extra import torch
 
-WIDTHS = (16, 32, 64, 128)  # that a tile of the kernels can have
+WIDTHS = (16, 32, 64, 128)  # the most that a tile of the kernels can have
 MAX_RECORDS = 24
 LINE = 4  # integers: what the kernels read starts at multiples of 16 bytes
 CHUNK = 32
@@ -31,10 +32,10 @@ CHUNK = 32
 
 @dataclass(frozen=True)
 class Settings:
-    """How the kernels are cut. One choice for all sizes, since another one may round differently."""
+    """The tile sizes of the kernels. They are the same for all batches, since other sizes may round differently."""
 
     precision: str = "tf32x3"
-    """Of products: three in TF32 are as good as one in single precision, and use the tensor cores."""
+    """The precision of products: three in TF32 are as exact as one in single precision, and use the tensor cores."""
     send_tile: int = 32
     send_warps: int = 4
     rows: int = 4
@@ -59,11 +60,11 @@ class Tables:
         self.facts = encoding.atoms_per_state
         self.nodes = encoding.node_count
         self.arity = encoding.slot_relation.shape[1]
-        # Not too small, so that most tasks share their compiled kernels.
+        # Not too small, so that most tasks share the same compiled kernels.
         self.relations = max(16, _power(relations + 1))
         arities = np.array([relation.arity for relation in encoding.relations], dtype=np.int64)
         self.atoms = np.array(encoding.row_capacity, dtype=np.int64) // np.maximum(arities, 1)
-        """Of each relation the greatest number of atoms in a state."""
+        """For each relation, the greatest number of atoms in a state."""
         of_fact = encoding.slot_relation[:, 0].astype(np.int32)
         arity = np.append(arities, 0)[of_fact].astype(np.int32)
         self.rows = _greatest_rows(encoding, arity)
@@ -76,7 +77,7 @@ class Tables:
 
 
 def _greatest_rows(encoding: Encoding, arity: NDArray[np.int32]) -> int:
-    """An upper bound on the rows of any state: of each variable its widest atom, and the constant ones."""
+    """An upper bound on the rows of any state: the widest atom of each variable, plus the constant atoms."""
     starts, constant = encoding.variable_offsets, encoding.constant_facts
     if len(starts) == 0 or (np.diff(starts) <= 0).any():  # Variables that share their facts.
         return sum(encoding.row_capacity)
@@ -120,7 +121,7 @@ class _Weights:
         self._pieces: dict[int, Any] = {}
 
     def pieces(self, weights: Any) -> Any:
-        """Each number as the sum of three in bfloat16, a plane each."""
+        """Each number as the sum of three numbers in bfloat16, stored in three planes."""
         if id(weights) not in self._pieces:
             first = weights.bfloat16()
             rest = weights - first.float()
@@ -138,7 +139,7 @@ class _Weights:
 
 @dataclass
 class _Need:
-    """What a batch takes up at most."""
+    """The most memory that a batch needs."""
 
     states: int
     nodes: int
@@ -184,7 +185,7 @@ class _Room:
 
         begins = np.concatenate(([0], np.cumsum(need.atoms)))
         listed = int(begins[-1])
-        # A spare entry for each relation that a task may have room for beyond those there are.
+        # A spare entry for each relation that a task has space for but does not use.
         self.list_begin = integers(max(16, _power(len(need.atoms) + 1)))
         self.list_begin[: len(begins)] = torch.from_numpy(begins.astype(np.int32))
         self.counters = torch.zeros_like(self.list_begin)
@@ -208,7 +209,7 @@ class _Room:
 
 
 class FusedNetwork:
-    """A network whose evaluations are a few kernels a round. The tasks may be several of one domain."""
+    """A network that evaluates each round with a few kernels. It may hold several tasks of one domain."""
 
     def __init__(
         self, network: RelationalNetwork, device: str, settings: Settings | None = None
@@ -255,14 +256,16 @@ class FusedNetwork:
         return found
 
     def _padded(self, counts: list[tuple[Tables, int]]) -> list[tuple[Tables, int]]:
-        """Sizes that have records: few, so that they are soon all there."""
+        """The sizes that get a record: only a few, so that all records are soon made."""
         if len(counts) > 1:
             return counts
         return [(tables, max(16, _power(count))) for tables, count in counts]
 
     def _reserve(self, need: _Need) -> _Room:
         if self._room is None or not need.fits(self._room.need):
-            if self._room is not None:  # Grows only, or two kinds of batches would take turns.
+            if (
+                self._room is not None
+            ):  # Only grows; otherwise two kinds of batches would resize it in turn.
                 had = self._room.need
                 need = _Need(
                     states=max(need.states, had.states),
@@ -283,7 +286,7 @@ class FusedNetwork:
         parts: Sequence[tuple[Tables, NDArray[np.int32]]],
         groups: NDArray[np.int64],
     ) -> int:
-        """Writes what is sent to the device; says how many integers it is."""
+        """Writes the input of the kernels; returns its number of integers."""
         sent = room.sent.numpy()
         place, state, node, row = LINE, 0, 0, 0
         for tables, states in parts:
@@ -314,7 +317,7 @@ class FusedNetwork:
         self._records[key][0].replay()
 
     def _record(self, room: _Room, sizes: list[tuple[Tables, int]]) -> tuple[Any, Any]:
-        """The graph; and the tables, so that no other ones get their id."""
+        """The graph, with the tables, which are kept so that no other tables get the same id."""
         # Kernels are compiled and loaded in the first run, which must not be recorded.
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
@@ -331,7 +334,7 @@ class FusedNetwork:
         return graph, sizes[0][0]
 
     def launch(self, room: _Room, sizes: list[tuple[Tables, int]]) -> None:
-        """All kernels of an evaluation, for at most so many states of each part."""
+        """Launches all kernels of an evaluation, for at most so many states of each part."""
         need = _Need.of(sizes)
         room.counters.zero_()
         room.greatest.fill_(-torch.inf)
@@ -360,7 +363,7 @@ class FusedNetwork:
             )
 
     def _given(self, weights: Any) -> tuple[Any, Any, int]:
-        """Weights, their pieces, and where the next piece of a number is."""
+        """The weights, their pieces, and the distance from one piece of a number to the next."""
         split = self.settings.precision in ("pieces", "pieces32")
         return weights, self._weights.pieces(weights) if split else weights, len(weights)
 
@@ -397,7 +400,7 @@ class FusedNetwork:
         )
 
     def _send_all(self, room: _Room, need: _Need, greatest: Any) -> None:
-        """The relations of every arity; the widest first, which takes longest."""
+        """The relations of every arity, the widest first because they take longest."""
         arities = [
             arity for arity, own in self._weights.members.items() if need.atoms[list(own)].any()
         ]

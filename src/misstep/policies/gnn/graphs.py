@@ -1,8 +1,8 @@
 """Replays of recorded evaluations on a GPU, for batches too small to keep it busy.
 
-An evaluation is about a thousand kernels. With few states, launching them one by one takes longer
-than running them; recorded once as a CUDA graph they are launched together. A record fixes all
-shapes, so batches are padded, and the values of states that were added are dropped.
+An evaluation takes about a thousand kernels. With few states, launching them one by one takes
+longer than running them; recorded once as a CUDA graph, they are launched together. A record fixes
+all shapes, so batches are padded, and the values of padding states are dropped.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ MAX_RECORDS = 24
 
 
 def padded_states(count: int) -> int:
-    """The next size with a record: one more state at least, which takes what is left over."""
+    """The next size with a record. It has at least one more state, which takes the padding rows."""
     step = 1 << max(3, count.bit_length() - 3)
     return count // step * step + step
 
 
 def pad(batch: Batch, states: int, capacity: tuple[int, ...]) -> Batch:
-    """The batch with more states and the greatest number of rows that so many states can have.
+    """Pads the batch with states, and with rows up to the most that so many states can have.
 
-    The shape depends on the number of states alone: few records serve all batches, and values do
-    not depend on what was asked before.
+    The shape depends only on the number of states. So few records serve all batches, and values do
+    not depend on earlier batches.
     """
     device, real = batch.row_node.device, len(batch.row_node)
     nodes = len(batch.node_group) // batch.state_count
@@ -41,12 +41,12 @@ def pad(batch: Batch, states: int, capacity: tuple[int, ...]) -> Batch:
     place = torch.cat(moved)
     is_added = torch.ones(total, dtype=torch.uint8, device=device)
     is_added[place] = 0
-    # Sorted instead of asked for: the length is then known without waiting for the GPU.
+    # Sorted instead of selected: the length is then known without waiting for the GPU.
     added = torch.sort(is_added, stable=True).indices[real:]
     extra = (states - batch.state_count) * nodes
     row_node = batch.row_node.new_full((total,), batch.state_count * nodes)
     row_node[place] = batch.row_node
-    # Added rows are spread over groups and sums of their own: many at one place would wait in line.
+    # Padding rows are spread over their own groups and sums: many additions to one place would be serial.
     row_group = torch.arange(total, device=device) % states + states
     row_group[place] = batch.row_group
     sums = total // 16 + 1

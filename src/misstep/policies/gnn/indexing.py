@@ -1,8 +1,8 @@
 # mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
-"""The kernel that builds the indices of a batch, one program a state: lists of atoms by relation, rows by object.
+"""The kernel that builds the indices of a batch, one program per state: lists of atoms by relation, rows by object.
 
-Nothing is sorted, and nothing asks the host. An atom finds its place in the list of its relation by an atomic counter;
-a row finds its own by counting those that come before it, which is quicker than sorting for the few rows of a state.
+Nothing is sorted, and the host is never asked. An atom gets its place in the list of its relation from an atomic
+counter. A row gets its place by counting the rows before it, which is faster than sorting for the few rows of a state.
 
 Needs Triton: see `kernels.py`, which has the network itself.
 """
@@ -12,13 +12,13 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-# What a part of a batch says of itself, at the start of its inputs: see `fused.py`.
+# The header of a part of a batch, at the start of its inputs: see `fused.py`.
 HEADER = 4
 
 
 @triton.jit
 def _facts(own, fact_base, fact_arity, f, variables, facts):
-    """Of the facts with these numbers in a state: which they are, and how many arguments their atoms have."""
+    """For positions in a state: the facts there, and how many arguments their atoms have."""
     value = tl.load(own + 1 + f, mask=f < variables, other=0)
     fact = tl.load(fact_base + f, mask=f < facts, other=0) + value
     return fact, tl.load(fact_arity + fact, mask=f < facts, other=0)
@@ -38,7 +38,7 @@ def _degrees(
     NODES: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """How many rows of a state lie at objects before each, how many at it, and the last object with any."""
+    """For each object, the number of rows at earlier objects and at it; and the last object with any row."""
     smaller = tl.zeros((NODES,), tl.int32)
     equal = tl.zeros((NODES,), tl.int32)
     last = -1
@@ -68,7 +68,7 @@ def _rows_before(
     FACTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """How many rows of a state come before those of these objects, each at its fact and argument position."""
+    """The number of rows of a state that come before the rows with these objects, facts and argument positions."""
     row = tl.zeros((FACTS,), tl.int32)
     for start in range(0, facts, CHUNK):
         f = start + tl.arange(0, CHUNK)

@@ -1,13 +1,13 @@
 # mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
-"""The graph network as Triton kernels: messages, their smooth maxima, update, readout. `indexing.py` is the fifth.
+"""The graph network as four Triton kernels: messages, smooth maxima, update, readout. `indexing.py` has the fifth.
 
 An evaluation through PyTorch moves every message through memory about eight times and waits for the host to learn how
 many rows each relation has. Here a round of the network is one launch per arity and two for the nodes: embeddings are
-gathered, both layers applied and the message stored once, and read once. Nothing asks the host.
+gathered, both layers are applied, and each message is stored once and read once. The host is never asked.
 
-A number of a row never depends on which other rows share its tile, maxima are exact in any order, and the messages of
-an object lie in memory in a fixed order and are summed in it. So the value of a state is the same to the bit in
-whatever company it is evaluated, although rows are placed by atomic counters in an order that nobody knows.
+The numbers of a row never depend on which other rows share its tile, maxima are exact in any order, and the messages of
+an object are stored and summed in a fixed order. So the value of a state is the same, to the bit, in every batch,
+although atomic counters place the rows in an order that changes from run to run.
 
 Needs Triton, which comes with PyTorch for CUDA: import this only where `fused.py` does.
 """
@@ -34,9 +34,9 @@ def _block(
 ):
     """`total` plus the product with one square block of a matrix.
 
-    `HOW` is a precision of Triton; or `pieces`: each number is the sum of three in bfloat16, those of the weights
-    made beforehand, and of their nine products all but the three smallest are added. `pieces32` multiplies the same
-    numbers in single precision, for Triton's interpreter, which has no products in bfloat16.
+    `HOW` is a precision of Triton, or `pieces`: each number is split into three in bfloat16 (the weights in advance),
+    and of the nine products all but the three smallest are added. `pieces32` multiplies the same numbers in single
+    precision, for Triton's interpreter, which has no products in bfloat16.
     """
     c = tl.arange(0, WIDTH)
     place = offset + c[:, None] * STRIDE + c[None, :]
@@ -65,7 +65,7 @@ def _block(
 
 @triton.jit
 def _relu(x):
-    """What is not a number stays so: the policy reports it."""
+    """A value that is not a number stays one: the policy reports it."""
     return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)
 
 
@@ -103,7 +103,7 @@ def _store(
 
 @triton.jit
 def _tile_of(counters, members, count, MEMBERS: tl.constexpr, TILE: tl.constexpr):
-    """Which relation, which of its tiles, and how many atoms it has: nobody but the device knows how many there are."""
+    """The relation, the tile in it, and its number of atoms, which only the device knows."""
     m = tl.arange(0, MEMBERS)
     relation = tl.load(members + m, mask=m < count, other=0)
     atoms = tl.load(counters + relation, mask=m < count, other=0)
@@ -132,7 +132,7 @@ def _send_pairs(
     TILE: tl.constexpr,
     HOW: tl.constexpr,
 ):
-    """The messages of atoms with two arguments, whose halves of the middle are computed once for both outputs."""
+    """The messages of atoms with two arguments; both halves of the hidden layer are computed once for both outputs."""
     SIDE: tl.constexpr = 2 * WIDTH
     second = first + SIDE * SIDE
     first_bias = weights + second + SIDE * SIDE
@@ -184,7 +184,7 @@ def _send_any(
     second_bias = first_bias + SIDE
     c = tl.arange(0, WIDTH)
     zero = tl.zeros((TILE, WIDTH), tl.float32)
-    # The middle is computed again for each output: rare, and no tile holds all of it.
+    # The hidden layer is computed again for each output: this is rare, and no tile could hold all of it.
     top = tl.full((TILE,), float("-inf"), tl.float32)
     for k in range(ARITY):
         out = zero + tl.load(second_bias + k * WIDTH + c)[None, :]
@@ -306,7 +306,7 @@ def aggregate(
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """The smooth maximum of the messages at one node: a tile of nodes would wait for the greatest degree in it."""
+    """The smooth maximum of the messages at one node. A tile of nodes would wait for the one with most messages."""
     node = tl.program_id(0)
     if node >= tl.load(totals):
         return
@@ -376,7 +376,7 @@ def readout(
     TILE: tl.constexpr,
     HOW: tl.constexpr,
 ):
-    """One number per state: a network per object, their sum in the order of objects, a network of the sum."""
+    """One number per state: a network on each object, their sum in the order of objects, a network on the sum."""
     state = tl.program_id(0) * TILE + tl.arange(0, TILE)
     limit = tl.load(totals + 1)
     if tl.program_id(0) * TILE >= limit:

@@ -1,16 +1,16 @@
 """The relational network: messages along atoms, a smooth maximum at objects, a sum over objects.
 
-Of the published networks it keeps one trait that looks like an accident and is not harmless: the
+It keeps one trait of the published networks that looks like an accident but changes values. The
 smooth maximum
 
     agg = M + 1/8 * ln(1e-16 + sum over messages of exp(8 * (message - M)))
 
-takes for M one number for all successors of a state, their greatest message, and not the maximum at
-the object. Whatever lies more than 4.6 below M is cut off there, so values depend on it, and it
-must be computed for each decision separately, however many decisions share a batch.
+uses for M the greatest message of all successors of a state, not the greatest one at the object.
+Messages more than 4.6 below M are cut off, so values depend on M, and M must be computed for each
+decision separately, however many decisions share a batch.
 
-The factor 8 is multiplied into the weights beforehand, and divided out of those that read the
-aggregate: it is a power of two, so nothing is rounded.
+The factor 8 is multiplied into the weights in advance, and divided out of those that read the
+aggregate. It is a power of two, so nothing is rounded.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RelationalNetwork(torch.nn.Module):  # type: ignore[misc]
         self.register_buffer("initial", initial)
 
     def _keep(self, name: str, weight: Any, bias: Any) -> None:
-        # Transposed and stored so: products then read both factors in the order of memory.
+        # Stored transposed, so that products read both factors in the order of memory.
         self.register_buffer(f"{name}_weight", weight.t().contiguous())
         self.register_buffer(f"{name}_bias", bias.clone())
 
@@ -63,7 +63,7 @@ class RelationalNetwork(torch.nn.Module):  # type: ignore[misc]
         return torch.addmm(bias, inputs, weight, out=out)
 
     def forward(self, batch: Batch) -> tuple[Any, Any | None]:
-        """Value of each state, and the logit that it is solvable."""
+        """The value of each state, and the logit of its solvability."""
         width = self.width
         # Aggregate and embedding lie side by side, as the update reads them.
         nodes = torch.empty(
@@ -86,7 +86,7 @@ class RelationalNetwork(torch.nn.Module):  # type: ignore[misc]
 
     def _send(self, batch: Batch, embedding: Any, hidden: Any, messages: Any) -> None:
         """The message of every row, times the sharpness."""
-        # The buffer of the messages first holds the inputs.
+        # The inputs are first stored in the buffer of the messages.
         torch.index_select(embedding, 0, batch.row_node, out=messages)
         parts = list(self._parts(batch, hidden, messages))
         for name, inputs, middle in parts:
@@ -96,7 +96,7 @@ class RelationalNetwork(torch.nn.Module):  # type: ignore[misc]
             self._linear(f"{name}_out", middle, out=outputs)
 
     def _parts(self, batch: Batch, hidden: Any, messages: Any) -> Any:
-        """The rows of each relation, an atom a row."""
+        """The rows of each relation, one per atom."""
         start = 0
         for number, (arity, rows) in enumerate(zip(self.arities, batch.row_counts, strict=True)):
             if rows:
@@ -118,7 +118,7 @@ class RelationalNetwork(torch.nn.Module):  # type: ignore[misc]
         torch.add(sums, greatest[batch.node_group, None], out=out)
 
     def _read(self, head: str, batch: Batch, embedding: Any) -> Any:
-        """One number per state: a network per object, their sum, a network of the sum."""
+        """One number per state: a network on each object, their sum, a network on the sum."""
         inner = self._linear(f"{head}1", self._linear(f"{head}0", embedding).relu_())
         inner = inner.view(batch.state_count, -1, self.width)
         if batch.visible is not None:

@@ -1,8 +1,7 @@
-"""The random half of the initial embeddings, pinned.
+"""The random half of the initial embeddings, fixed by a seed.
 
-The published networks draw it afresh for every evaluation. A policy under test must be a function
-of the state, so here every object has its own fixed numbers, which depend on the seed and its index
-only.
+The published networks draw it anew for every evaluation. A policy under test must be a function of
+the state, so here every object has fixed numbers, which depend only on the seed and its index.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from misstep._core import CounterRandom
 
 
 def object_noise(seed: int, objects: int, width: int) -> NDArray[np.float32]:
-    """Standard normal numbers, a row per object, by the method of Box and Muller."""
+    """Standard normal numbers, one row per object, by the method of Box and Muller."""
     noise = np.empty((objects, width))
     for index in range(objects):
         random = CounterRandom(seed, index)

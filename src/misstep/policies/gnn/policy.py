@@ -1,4 +1,4 @@
-"""The policy of a relational network: go to the successor of least value."""
+"""The policy of a relational network: move to the successor with the lowest value."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ UNSOLVABLE = 100_000.0
 
 
 class Values(Protocol):
-    """Who evaluates states: a network in this process, or the inference service."""
+    """Evaluates states: a network in this process, or the inference service."""
 
     kind: str
 
     @property
     def steady(self) -> bool:
-        """Whether a state has the same value, to the bit, in whatever company it is evaluated."""
+        """Whether a state has the same value, to the bit, in every batch."""
         ...
 
     def evaluate(self, states: States, offsets: NDArray[np.int64]) -> Evaluated: ...
@@ -62,15 +62,15 @@ class Options:
     seed: int = 0
     published_server: bool = False  # decide as the published server does: see published.py
     plain: bool = False  # on a GPU through PyTorch's own operations: see evaluator.py
-    made_up_head: int | None = None  # with a random head, as the server adds one, drawn from this
+    made_up_head: int | None = None  # seed of a random head, such as the server adds
 
     @property
     def own_network(self) -> bool:
-        """Whether the network is another than the inference service would run."""
+        """Whether the network differs from the one that the inference service would run."""
         return self.plain or self.made_up_head is not None
 
     def __str__(self) -> str:
-        """What the digest of a policy is made of; an option that came later is told where it is used."""
+        """The text for the digest of a policy. Options that were added later appear only if they are used."""
         known = f"Options(device={self.device!r}, ignore_unsolvable={self.ignore_unsolvable!r}, seed={self.seed!r})"
         later = [f"{name}=True" for name in ("published_server", "plain") if getattr(self, name)]
         if self.made_up_head is not None:
@@ -79,7 +79,7 @@ class Options:
 
 
 class GNNPolicy(Policy):
-    """Evaluates all successors of a state together and steps to the one of least value."""
+    """Evaluates all successors of a state together and moves to the one with the lowest value."""
 
     chooses = True
     valued = True
@@ -95,9 +95,9 @@ class GNNPolicy(Policy):
         checkpoint: Checkpoint | None = None,
         kind: str = "gnn",
     ) -> None:
-        """`checkpoint`: the network, if it is read already; `path` then only says where it came from.
+        """`checkpoint`: the network, if it has been read already; `path` then only says where it came from.
 
-        `kind`: of the file, `gnn` or `rgnn`, which the inference service reads.
+        `kind`: the kind of file that the inference service has to read, `gnn` or `rgnn`.
         """
         super().__init__(task)
         self.options = options or Options()
@@ -105,7 +105,7 @@ class GNNPolicy(Policy):
             from misstep.policies.service.networks import open_network
 
             served = open_network(task, path, kind, self.options.seed, self.options.device)
-            self._evaluator = cast("Evaluator", served)  # it answers the same questions
+            self._evaluator = cast("Evaluator", served)  # it has the same interface
             self._end = served.close
             digest = served.digest
         else:
@@ -125,8 +125,8 @@ class GNNPolicy(Policy):
         ranks = None if self._ranks is None else self._ranks[operators]
         scores, uncertain = self._scores(successors, offsets, ranks)
         if len(uncertain) and not self._evaluator.steady:
-            # So close to the tolerance that the company in the batch could decide. Alone a state always gets the same
-            # answer.
+            # These are so close to the tolerance that the rest of the batch could decide. Alone, a state always gets
+            # the same answer.
             again = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in uncertain])
             ends = np.cumsum(offsets[uncertain + 1] - offsets[uncertain])
             own = None if ranks is None else ranks[again]
@@ -165,9 +165,9 @@ class GNNPolicy(Policy):
         *,
         alone: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Value plus penalty of each state, and the decisions that rounding might change.
+        """The value plus penalty of each state, and the decisions that rounding might change.
 
-        `alone`: each decision is evaluated by itself.
+        With `alone`, each decision is evaluated by itself.
         """
         evaluate = evaluate_alone if alone else _evaluate
         values, logits = evaluate(self._evaluator, states, offsets)
@@ -192,7 +192,7 @@ class GNNPolicy(Policy):
 def _in_this_process(
     task: Task, path: Path, options: Options, checkpoint: Checkpoint | None
 ) -> tuple[Evaluator, str]:
-    """A network of this process, and the digest of its file."""
+    """A network in this process, and the digest of its file."""
     from misstep.policies.gnn.checkpoint import read_checkpoint
     from misstep.policies.gnn.encoding import encode
     from misstep.policies.gnn.evaluator import Evaluator
@@ -210,7 +210,7 @@ def _evaluate(evaluator: Values, states: States, offsets: NDArray[np.int64]) -> 
 
 
 def evaluate_alone(evaluator: Values, states: States, offsets: NDArray[np.int64]) -> Evaluated:
-    """Each decision by itself, by whatever way of the evaluator's own gives the same numbers."""
+    """Each decision by itself, or faster if the evaluator has a way that gives the same numbers."""
     own = getattr(evaluator, "evaluate_alone", None)
     if own is not None:
         evaluated: Evaluated = own(states, offsets)
@@ -228,14 +228,14 @@ def evaluate_alone(evaluator: Values, states: States, offsets: NDArray[np.int64]
 def _choose(
     scores: NDArray[np.float64], offsets: NDArray[np.int64], ranks: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of each row that has any, the first position with the least score up to the tolerance; and
-    those rows. With ranks the tolerance is 0, and they tell which of equal ones is the first."""
+    """For each row with entries: the first position with the lowest score, up to the tolerance; and those
+    rows. With ranks the tolerance is 0, and the ranks decide which of equal scores is the first."""
     sizes = np.diff(offsets)
     rows = np.flatnonzero(sizes)
     if len(rows) == 0:
         return rows, rows
     starts = offsets[rows]
-    # What is not a number never compares as least; such rows are reported as failed.
+    # A value that is not a number never compares as lowest; such rows are reported as failed.
     scores = np.where(np.isfinite(scores), scores, np.inf)
     if ranks is not None:
         return published.choose(scores, offsets, ranks), rows

@@ -1,16 +1,16 @@
 """Decisions as the published policy server makes them: single precision, and no tolerance.
 
-The server adds 100,000 to the value of each successor that the network takes for unsolvable. Where a checkpoint has no
-head that tells, the server makes one up from random weights, another one in each process. Mostly its answer is the
-same for all successors of a state, and the penalty decides nothing by itself. But the sum is in single precision, where
-numbers of that size are 0.0078 apart: values that differ by less become equal, and of equal ones the server takes the
-first in the order of the actions' names. So near-ties are decided by names, and that is what is done here.
+The server adds 100,000 to the value of each successor that the network considers unsolvable. If a checkpoint has no
+head for solvability, the server makes one from random weights, a different one in each process. In most cases this head
+gives the same answer for all successors of a state, so the penalty itself decides nothing. But the sum is in single
+precision, where numbers of that size are 0.0078 apart: values that differ by less become equal, and among equal ones
+the server takes the first in the order of the actions' names. So names decide near-ties, and this module does the same.
 
-There are heads, however, that tell successors of one state apart, at random, and then a good one may be penalised.
-`with_head` makes up a head as the server does, so that this can be looked at too.
+Some random heads, however, give different answers for the successors of a state, and then a good one may be penalised.
+`with_head` makes a head as the server does, so that this can be tested too.
 
-A value that rounding has put next to such a step might fall on either side of it in a batch of another shape.
-`uncertain` finds the decisions that this could change; these are asked for alone.
+A value close to such a rounding step may fall on either side of it in a batch of another shape. `uncertain` finds the
+decisions that this could change; these are evaluated alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PENALTY = np.float32(100_000.0)
 
 
 def with_head(checkpoint: Checkpoint, seed: int, where: str) -> Checkpoint:
-    """The network with a head of random weights, each layer as PyTorch begins one."""
+    """The network with a head of random weights, each layer initialised as PyTorch does."""
     from misstep.policies.gnn.checkpoint import weight_shapes
     from misstep.policies.torch_extra import torch
 
@@ -43,7 +43,7 @@ def with_head(checkpoint: Checkpoint, seed: int, where: str) -> Checkpoint:
             hint="leave it out: the server takes the network's",
         )
     random = np.random.Generator(np.random.Philox(seed))
-    bound = checkpoint.width**-0.5  # each layer of a head reads that many numbers
+    bound = checkpoint.width**-0.5  # the number of inputs of each layer of a head
     weights = dict(checkpoint.weights)
     for name, shape in weight_shapes(checkpoint.relations, checkpoint.width, True).items():
         if name.startswith(HEAD):
@@ -55,7 +55,7 @@ def with_head(checkpoint: Checkpoint, seed: int, where: str) -> Checkpoint:
 def penalised(
     values: NDArray[np.float64], logits: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """What the server compares: in single precision, and with the penalty for all where there is no head."""
+    """The numbers that the server compares: in single precision, all with the penalty if there is no head."""
     added = np.ones(len(values), np.float32) if logits is None else (logits <= 0).astype(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # infinite values, which fail later
         compared: NDArray[np.float32] = values.astype(np.float32) + PENALTY * added
@@ -73,7 +73,7 @@ def name_ranks(task: Task) -> NDArray[np.int64]:
 def choose(
     scores: NDArray[np.float64], offsets: NDArray[np.int64], ranks: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Of each row that has any, the position with the least score, and among equal ones with the least rank."""
+    """For each row with entries, the position with the lowest score, and among equal scores with the lowest rank."""
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((ranks, scores, rows))
     return order[offsets[:-1][np.diff(offsets) > 0]]

@@ -1,4 +1,4 @@
-"""Relation symbols, which whoever encodes states needs to know and PyTorch does not."""
+"""Relation symbols, in a module that can be imported without PyTorch."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Policies over the labels of models, one file for each kind. `misstep.policies.load.load_policy` loads them."""
+"""Policies for models, one file for each kind. `misstep.policies.load.load_policy` loads them."""

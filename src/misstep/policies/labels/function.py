@@ -1,8 +1,8 @@
-"""Python code as a policy of models: functions, objects, and `python:FILE.py:NAME`.
+"""Python code as a policy for models: functions, objects, and `python:FILE.py:NAME`.
 
-`misstep.policies.contract` says what is taken; it is the same as for planning tasks, with labels for operators. Code
-gets a `ModelStateView`, which is a dictionary from variables to values, and where it answers for many states a
-`ModelStateBatch`. A subclass of `misstep.Policy` gets the array of the batch and answers with numbers of labels.
+`misstep.policies.contract` describes what is accepted: the same as for planning tasks, with labels instead of
+operators. The code gets a `ModelStateView`, which is a dictionary from variables to values, or a `ModelStateBatch` if
+it answers for many states. A subclass of `misstep.Policy` gets the array of the batch and returns numbers of labels.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from misstep.tasks.jani.task import JaniTask
 
 
 class FunctionLabels:
-    """Between the core, which knows ids, and a user's code, which knows names."""
+    """Translates between the core, which uses ids, and a user's code, which uses names."""
 
     def __init__(
         self, made: Any, task: JaniTask, engine: _core.JaniEngine, where: str, home: Home
@@ -108,7 +108,7 @@ class FunctionLabels:
         return [by_label.get(label, -math.inf) for label in labels]
 
     def weights(self, id: int) -> dict[int, float]:
-        """The permitted labels, increasing, each with its probability; without probabilities all alike."""
+        """The permitted labels in increasing order, each with its probability; without probabilities all are equal."""
         roles = self.roles
         with self.home:
             try:
@@ -166,7 +166,7 @@ class FunctionLabels:
 
 @dataclass(frozen=True)
 class LoadedCode:
-    """A user's code, ready to be asked for labels."""
+    """A user's code, loaded and bound to a model."""
 
     labels: FunctionLabels
     digest: str
@@ -193,7 +193,7 @@ class _ArrayPolicy:
         self.deterministic = policy.deterministic
 
     def act_batch(self, states: ModelStateBatch) -> list[int | None]:
-        given: Any = states.array  # numbers of any kind: the values of a model need not be whole
+        given: Any = states.array  # numbers of any kind: the values of a model need not be integers
         answers = self._policy.decide(given)
         found: list[int | None] = []
         for row, number in enumerate(np.asarray(answers.operators).tolist()):
@@ -205,7 +205,7 @@ class _ArrayPolicy:
 
 
 def load(argument: str, setting: Setting) -> LabelPolicy:
-    """Loads `python:[--timeout=S] FILE.py:NAME`; with a time limit the code runs in a process of its own."""
+    """Loads `python:[--timeout=S] FILE.py:NAME`; with a time limit the code runs in a separate process."""
     options, rest = split_options(argument, "python", dict.fromkeys(("timeout",), positive))
     if "timeout" in options:
         from misstep.policies.labels.python import PythonLabels
@@ -215,7 +215,7 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
 
 
 def load_code(argument: str, setting: Setting) -> LoadedCode:
-    """The code that `python:ARGUMENT` names, for this process or as a host of others."""
+    """The code that `python:ARGUMENT` names, for this process or for a host process."""
     own = named_object(argument)
     code = unwrapped(own.value)
     if not is_policy_code(code):

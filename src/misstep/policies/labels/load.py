@@ -1,4 +1,4 @@
-"""From a spec such as `random:7` or `policy.jani2nnet`, or from a Python object, to a policy over labels."""
+"""Loads a policy for a model from a spec such as `random:7` or `policy.jani2nnet`, or from a Python object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from misstep.policies.labels.policy import INAPPLICABLE, LabelPolicy, Setting
 from misstep.policies.networks.load import ENDINGS
 from misstep.tasks.jani.task import JaniTask
 
-# The loader of shields is named by a string for a second reason: shields know the safety analyses, which come later.
+# The loader of shields is named by a string also because shields import the safety analyses, a later layer.
 BUILTIN: dict[str, Kind] = {
     "first": Kind(
         "first", "the first label that applies, as declared", "policies.labels.native:load_first"
@@ -67,12 +67,12 @@ def load_label_policy(
     inapplicable: str | None = None,
     engine: JaniEngine | None = None,
 ) -> LabelPolicy:
-    """As `misstep.policies.load.load_policy`, for models."""
+    """Like `misstep.policies.load.load_policy`, for models."""
     if inapplicable not in (None, *INAPPLICABLE):
         raise UsageError(f"inapplicable is {inapplicable!r}", expected=", ".join(INAPPLICABLE))
     if not isinstance(engine, (JaniEngine, type(None))):
         raise UsageError(f"engine is {engine!r:.80}", expected="an engine of the task")
-    # An engine that has met no state yet is false.
+    # An engine that has stored no state yet is false in Python.
     setting = Setting(task, task.engine if engine is None else engine, inapplicable)
     if isinstance(policy, str):
         return _of_spec(policy, setting)
@@ -120,7 +120,7 @@ def _of_third_party(kind: str, argument: str, spec: str, setting: Setting) -> La
 
 
 def _checked(policy: LabelPolicy, setting: Setting) -> LabelPolicy:
-    """A policy that is loaded already."""
+    """Binds a policy that is loaded already."""
     if policy.task.digest != setting.task.digest or policy.engine is not setting.engine:
         other = "task" if policy.task.digest != setting.task.digest else "engine of the task"
         raise UsageError(

@@ -44,7 +44,7 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
         except InputFileError:
             load_network(
                 path, declaration_of(options)
-            )  # what is wrong with it is the better message
+            )  # the error of the file itself is the better message
             raise
         network = load_network(path, declaration_of(options, interface, where))
     return network_policy(network, with_mask(interface, options), setting, where=where)
@@ -78,7 +78,7 @@ def plain_interface(
     *,
     mask: bool = True,
 ) -> JaniInterface:
-    """All variables and all labels, as declared, but for those that are named."""
+    """All variables and all labels in declared order, unless the options name them."""
     return JaniInterface(
         inputs=tuple(InterfaceInput(name) for name in inputs or task.variable_names),
         outputs=tuple(outputs or task.labels),
@@ -90,7 +90,7 @@ def plain_interface(
 
 
 def load_shipped(argument: str, setting: Setting) -> LabelPolicy:
-    """`shipped:NAME`. The model has to be what the network was made for, name by name; its sizes are part of that."""
+    """`shipped:NAME`. The model must be the one that the network was trained on, with the same names and sizes."""
     own, task = shipped("safety", argument), setting.task
     interface = load_interface(own.file)
     for what, known, there in (

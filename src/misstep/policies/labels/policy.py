@@ -1,4 +1,4 @@
-"""What loading a policy for a model gives, and what a loader gets."""
+"""The result of loading a policy for a model, and the argument of a loader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from misstep import _core
 from misstep.tasks.jani.task import JaniTask
 
-# What is to happen where a policy names no label that applies; the first is the usual one.
+# What happens if a policy names no applicable label; the first is the default.
 INAPPLICABLE = ("filter", "stop_safe", "error")
 
 
@@ -18,21 +18,21 @@ class LabelPolicy:
     """A policy bound to a model: `System(transitions, own.policy, inapplicable=own.inapplicable)`."""
 
     task: JaniTask
-    engine: _core.JaniEngine  # its ids are what the policy knows states by
+    engine: _core.JaniEngine  # the policy identifies states by its ids
     policy: _core.LabelPolicy
-    digest: str  # hash of what it is made of: equal digests, equal decisions
+    digest: str  # hash of its content: equal digests mean equal decisions
     inapplicable: str = INAPPLICABLE[0]
     spec: str = ""  # what it was loaded from
-    in_memory: bool = False  # made from a Python object: no spec makes it again
+    in_memory: bool = False  # made from a Python object, which no spec can load again
     end: Callable[[], None] | None = None
-    deterministic: bool = True  # what it says of itself
+    deterministic: bool = True  # its own description
     set_valued: bool = False  # whether it permits several labels: `weights`
     stochastic: bool = False  # whether it draws among them: `weights`
     plans: bool = False  # whether it answers with a whole plan
     weights: Callable[[int], dict[int, float]] | None = (
         None  # of a state's id: labels, probabilities
     )
-    files: tuple[str, ...] = ()  # that it is known to depend on; the digest covers them
+    files: tuple[str, ...] = ()  # files that it is known to depend on; the digest covers them
     environment: Mapping[str, str | None] = field(
         default_factory=dict
     )  # variables that its code has read
@@ -67,7 +67,7 @@ class Setting:
         native: bool = False,
         deterministic: bool = True,
     ) -> LabelPolicy:
-        """`inapplicable` is what the policy itself asks for; what the user chose goes first."""
+        """`inapplicable` is the policy's own default; the user's choice takes precedence."""
         chosen = self.inapplicable or inapplicable or INAPPLICABLE[0]
         return LabelPolicy(
             self.task,

@@ -8,9 +8,9 @@ One line each way, as in docs/policy-protocol.md, with states and labels by name
     us       {"id": 1, "states": [{"pos": 0, "vel": 1}, ...], "applicable": [["acc", "dec"], ...]}
     program  {"id": 1, "labels": ["acc", ...]}, null where it names none, or {"id": 1, "error": "why"}
 
-A program that dies is started once more for the same question; then it is an error, since a run that goes on without
-its policy would be no run of it. One that does not answer in time is not asked again, and `Patience` says when it is
-given up for good.
+A program that dies is started once more for the same question. If it dies again, that is an error, since a run cannot
+continue without its policy. A program that does not answer in time is not asked again for that state, and `Patience`
+decides when to give it up.
 """
 
 from __future__ import annotations

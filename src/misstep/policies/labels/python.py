@@ -1,4 +1,4 @@
-"""A Python policy of a model with a time limit: the same code in a process of its own, killed when it is late."""
+"""A Python policy for a model with a time limit: the code runs in a separate process, which is killed if it is late."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from misstep.policies.process.python import START_TIMEOUT, loading_error
 
 
 class PythonLabels(ProcessLabels):
-    """The limit is for one call of the user's code: of `act_batch` with many states, or of `act` with one."""
+    """The limit is for one call of the user's code: `act_batch` with many states, or `act` with one."""
 
     _why_late = ""
 

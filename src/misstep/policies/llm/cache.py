@@ -1,8 +1,8 @@
-"""Every answer of a language model, kept by the hash of its question.
+"""A cache of all answers of a language model, by the hash of the question.
 
-With the file, a campaign can be repeated without a server and costs nothing. The first answer to a question is the one
-that decides; answers to the same question asked again are kept beside it. Several processes may share a file: where two
-ask the same at the same time, the answer that is stored first counts for both.
+With the cache file, a campaign can be repeated without a server and at no cost. The first answer to a question decides;
+answers to the same question asked again are kept beside it. Several processes may share a file: if two ask the same
+question at the same time, the answer that is stored first counts for both.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class AnswerCache:
             raise InputFileError(f"cannot write: {error.strerror}", where=str(self.file)) from None
 
     def get(self, question: str, number: int = 0) -> str | None:
-        """The answer that decides, or the one to the question asked again for that time."""
+        """The first answer, which decides, or the answer to the question asked again for the given time."""
         query = "SELECT text FROM answers WHERE question = ? AND number = ?"
         try:
             row = self._connection().execute(query, (question, number)).fetchone()

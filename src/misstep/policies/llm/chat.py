@@ -1,9 +1,9 @@
-"""One question to a chat server: HTTP of the standard library, bounded in time, size and number of tries.
+"""Sends one question to a chat server: with the standard library's HTTP, bounded in time, size and number of tries.
 
-Redirects are not followed, so the key goes nowhere but to the server that the user named. What can go wrong is told
-apart by what it means for a test. The server is away, or refuses us: nothing can be tested (`ToolError`). The server
-is there and gives no answer of the model (HTML, half an answer, errors, silence): there is no answer for this state
-(`NoAnswerError`), which says nothing about the policy. Only what the model itself says can be wrong.
+Redirects are not followed, so the key is sent only to the server that the user named. Failures are classified by what
+they mean for a test. If the server is away or refuses us, nothing can be tested (`ToolError`). If the server responds
+without an answer of the model (HTML, half an answer, errors, silence), there is no answer for this state
+(`NoAnswerError`), which says nothing about the policy. Only an answer of the model itself can be a bug.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _PATH = "/chat/completions"
 class NoAnswerError(Exception):
     """The server gave no answer of the model."""
 
-    requests = 1  # that were sent in vain
+    requests = 1  # requests that were sent without success
 
 
 class _AgainError(NoAnswerError):
-    """It may do so if it is asked again, after so many seconds if the server says so."""
+    """A new try may succeed, after so many seconds if the server says so."""
 
     def __init__(self, message: str, after: float | None = None) -> None:
         super().__init__(message)
@@ -49,12 +49,12 @@ class _AgainError(NoAnswerError):
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model said, and the tokens that it took."""
+    """The model's answer, and the tokens that it took."""
 
     text: str
     prompt_tokens: int
     completion_tokens: int
-    requests: int  # that were sent until there was an answer
+    requests: int  # requests that were sent until there was an answer
 
 
 class ChatServer:
@@ -95,7 +95,7 @@ class ChatServer:
     def _post(self, content: bytes) -> bytes:
         deadline = monotonic() + self._timeout
         connection = self._connected()
-        # At the deadline the connection is shut, whatever is being waited for: a server that sends one byte a second
+        # At the deadline the connection is shut in any case: a server that sends one byte a second
         # is never silent.
         timer = threading.Timer(self._timeout, _shut, [connection.sock])
         timer.daemon = True
@@ -172,7 +172,7 @@ class ChatServer:
         raise NoAnswerError(f"HTTP {status}: {said}")
 
     def _without_key(self, text: str) -> str:
-        """Servers may repeat the key in what they say."""
+        """Removes the key, which servers may repeat in their messages."""
         return text.replace(self._key, "***") if self._key else text
 
 
@@ -220,7 +220,7 @@ def _reply(body: bytes, request: Mapping[str, object], requests: int) -> Reply:
 
 
 def _count(given: object, text: str) -> int:
-    """Tokens as the server counts them; else an estimate, four bytes a token."""
+    """Tokens as the server counts them; otherwise an estimate of four bytes per token."""
     if type(given) is int and 0 <= given < 2**40:
         return given
     return -(-len(text.encode(errors="replace")) // 4)
@@ -237,7 +237,7 @@ def _seconds(text: str | None) -> float | None:
 def _shut(sock: socket.socket) -> None:
     try:
         sock.shutdown(socket.SHUT_RDWR)
-    except (OSError, AttributeError):  # closed at this very moment
+    except (OSError, AttributeError):  # the connection was closed in the meantime
         return
 
 

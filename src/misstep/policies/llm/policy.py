@@ -1,9 +1,9 @@
 """A language model as a policy: a prompt for each state, and the operator that the answer names.
 
 A language model need not give the same answer twice, not even at temperature 0. The cache makes it a function of the
-state: the first answer counts, in this campaign and when it is repeated. Whether the model would say it again is asked
-by `ask_again`, whose answers are kept apart. What the server does is no answer of the policy: where there is no answer
-the state counts as TIMED_OUT, never as a crash, and where the server is away the work ends and can be resumed.
+state: the first answer counts, in this campaign and in repetitions. `ask_again` asks whether the model would give the
+same answer again; these answers are kept separately. A failure of the server is not an answer of the policy: a state
+without an answer counts as TIMED_OUT, never as a crash, and if the server is away, the work ends and can be resumed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from misstep.tasks.task import State, Task
 
 
 class Price(NamedTuple):
-    """Of a million tokens, in whatever money."""
+    """Prices of a million tokens, in any currency."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -47,7 +47,7 @@ class Price(NamedTuple):
 
 @dataclass
 class Usage:
-    """What was spent by this policy object, and what the cache has saved."""
+    """What this policy object has spent, and what the cache has saved."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -65,14 +65,14 @@ class Usage:
 
 @dataclass(frozen=True)
 class Budget:
-    """Of one policy object. None: no limit."""
+    """Limits for one policy object. None means no limit."""
 
     tokens: int | None = None
     calls: int | None = None
 
 
 class _SpentError(Exception):
-    """Nothing more may be sent."""
+    """The budget is spent, so no more requests may be sent."""
 
 
 class LanguageModelPolicy(Policy):
@@ -95,7 +95,7 @@ class LanguageModelPolicy(Policy):
     ) -> None:
         super().__init__(task)
         if task.pddl is None:
-            _ = task.lifted  # says what is missing
+            _ = task.lifted  # raises an error that says what is missing
         self.model = model
         self.price = price or Price()
         self.budget = budget or Budget()
@@ -120,13 +120,13 @@ class LanguageModelPolicy(Policy):
         return self._answers(states, again=False)
 
     def ask_again(self, states: States) -> Answers:
-        """Asks the server another time. These answers are kept as well, each under the number of its time, so that a
-        campaign that was stopped goes on, and one that is repeated comes to the same end."""
+        """Asks the server another time. These answers are kept as well, numbered in order, so that a stopped campaign
+        can continue, and a repeated one gives the same result."""
         return self._answers(states, again=True)
 
     @property
     def cost(self) -> float:
-        """Of the tokens of this policy object, by `price`."""
+        """The cost of the tokens of this policy object, by `price`."""
         return self.usage.cost(self.price)
 
     def _answers(self, states: States, *, again: bool) -> Answers:
@@ -158,7 +158,7 @@ class LanguageModelPolicy(Policy):
         return {"model": self.model, "messages": [message], **self._settings}
 
     def _question(self, request: Mapping[str, object]) -> str:
-        """The address in the cache. Two servers may give one name to two models, so the URL counts."""
+        """The key in the cache. It includes the URL, since two servers may use one name for two models."""
         return hashlib.sha256(json.dumps([self._url, request]).encode()).hexdigest()
 
     def _known(self, times: Mapping[str, int]) -> dict[str, str]:
@@ -173,9 +173,9 @@ class LanguageModelPolicy(Policy):
         texts: dict[str, str],
         times: Mapping[str, int],
     ) -> dict[str, str]:
-        """Asks the server and completes the texts; returns why there is none for the other questions.
+        """Asks the server and fills in the texts; returns the reason for each question without an answer.
 
-        Whatever ends the work, all answers that came are in the cache before.
+        All answers that arrived are stored in the cache before any error is raised.
         """
         faults: dict[str, str] = {}
         if not requests:
@@ -193,12 +193,12 @@ class LanguageModelPolicy(Policy):
                     except CancelledError:
                         continue  # by us, below
                     except Exception as error:
-                        # A server that is away says more than the budget that the vain calls have used up.
+                        # That the server is away is the better message than that failed calls have used up the budget.
                         if ended is None or isinstance(ended, _SpentError):
                             ended = error
                         for other in asked:
                             other.cancel()
-            except BaseException:  # Ctrl-C: what has not been sent is not sent any more
+            except BaseException:  # after Ctrl-C nothing more is sent
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         if ended is not None:
@@ -226,7 +226,7 @@ class LanguageModelPolicy(Policy):
         return reply
 
     def _spent(self) -> str | None:
-        """Which part of the budget is used up."""
+        """A sentence on the part of the budget that is used up, if any is."""
         for name, used, limit in (
             ("tokens", self.usage.tokens, self.budget.tokens),
             ("calls", self.usage.requests, self.budget.calls),
@@ -311,7 +311,7 @@ def load(argument: str, task: Task) -> LanguageModelPolicy:
 
 
 def _key(name: str | None) -> str | None:
-    """The key is only in the environment and in the headers of requests: never in a spec, a file or a message."""
+    """Reads the key from the environment. It is never in a spec, a file or a message."""
     if name is None:
         return None
     key = os.environ.get(name, "").strip()

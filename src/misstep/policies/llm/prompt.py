@@ -1,4 +1,4 @@
-"""Prompts: a template with placeholders, filled in for a state; and the operator that an answer names.
+"""Prompts (a template with placeholders, filled in for a state), and the operator that an answer names.
 
 The same state always gives the same prompt: atoms are sorted, operators are in the order of their numbers.
 """
@@ -32,7 +32,7 @@ class Prompt:
         domain, problem = (_COMMENT.sub("", source.text).strip() for source in task.pddl)
         goal = sorted(str(literal) for literal in task.lifted.goal)
         self._constant = {"domain": domain, "task": problem, "goal": "\n".join(goal)}
-        if task.lifted.unsupported_goal:  # its literals alone would not say what the goal is
+        if task.lifted.unsupported_goal:  # its literals alone would not describe the goal
             self._constant["goal"] = "as in the task above"
 
     def text(self, state: State) -> str:

@@ -151,7 +151,7 @@ class Channel:
         code = self._program.returncode
         assert code is not None
         if alive:
-            what = "the program closed its input or output and went on"
+            what = "the program closed its input or output and kept running"
         elif code < 0:
             what = f"the program was ended by {_signal_name(-code)}"
         else:

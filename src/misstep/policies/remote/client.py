@@ -1,7 +1,7 @@
 """The policy behind a policy server.
 
-What the server does is no answer of the policy: a state without an answer counts as TIMED_OUT, never as a crash, and
-where the server is away the work ends and can be resumed. Only what the policy itself answers can be wrong.
+A failure of the server is not an answer of the policy: a state without an answer counts as TIMED_OUT, never as a crash,
+and if the server is away, the work ends and can be resumed. Only an answer of the policy itself can be a bug.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from misstep.tasks.task import State, Task
 
 _CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", -1),  # the task may be large
-    ("grpc.enable_http_proxy", 0),  # a proxy for the web is not meant for a policy server
+    ("grpc.enable_http_proxy", 0),  # web proxies are not meant for policy servers
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 1000),
 )
-# Servers that gather what arrives together gain from many calls under way; for the others the rest waits in line.
+# Servers that batch requests gain from many concurrent calls; with other servers the calls wait in line.
 IN_FLIGHT = 64
-# How often a state may lose the connection: a state that ends the server each time is to blame.
+# How often a state may lose the connection: a state that ends the server each time is the cause.
 _ATTEMPTS = 3
-# What the server or the way to it says, not the policy.
+# Errors from the server or the connection, not from the policy.
 _NO_ANSWER = {
     grpc.StatusCode.ABORTED,
     grpc.StatusCode.CANCELLED,
@@ -74,7 +74,7 @@ class GrpcPolicy(Policy):
     """A policy behind a server at `host:port` or `unix:path`.
 
     `timeout` is for one call and `connect_timeout` for reaching the server, in seconds; `in_flight`
-    calls are under way at once.
+    is the number of concurrent calls.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class GrpcPolicy(Policy):
         except BaseException:
             self.close()
             raise
-        # All that can be seen of a server from outside.
+        # Nothing else about a server is known to a client.
         self.digest = hashlib.sha256(self.name.encode() + b"\0" + self._sas).hexdigest()
 
     async def _connect(self, address: str) -> bytes:
@@ -131,7 +131,7 @@ class GrpcPolicy(Policy):
             ) from None
 
     async def _reach(self) -> bytes:
-        """Ask until the time is over: a connection may break again while the server comes or goes."""
+        """Retry until the time is over: a connection may break again while the server starts or stops."""
         deadline = monotonic() + self._connect_timeout
         while True:
             left = max(0.01, deadline - monotonic())
@@ -207,7 +207,7 @@ class GrpcPolicy(Policy):
     async def _reconnect(self, connection: int) -> None:
         async with self._lock:
             if connection != self._connections or self._away is not None:
-                return  # another worker was here
+                return  # another worker has reconnected
             try:
                 sas = await self._fetch_task()
             except MisstepError as error:

@@ -38,6 +38,6 @@ class LoopThread:
 
 
 def _handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    # With several loops in one process, grpc wakes all of them for an event of one.
+    # With several loops in one process, grpc wakes all of them for an event in any of them.
     if not isinstance(context.get("exception"), BlockingIOError):
         loop.default_exception_handler(context)

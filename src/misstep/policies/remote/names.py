@@ -1,9 +1,9 @@
-"""The server's task against ours: variables, values and operators matched by name.
+"""Matches the server's task with ours: variables, values and operators by name.
 
-A translator is free to order them differently, and the names of variables mean nothing, so a
-variable is known by the atoms of its values. The server may have dropped what does not matter for
-the goal: it need not know all our variables, but all of its own must be ours, and the goals must be
-the same; a task that merely looks alike must not pass.
+Translators may order them differently, and the names of variables mean nothing, so a variable is
+identified by the atoms of its values. The server may have dropped variables that do not matter for
+the goal: it need not know all of ours, but ours must include all of its variables, and the goals
+must be the same. A task that merely looks similar must not pass.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Matching:
         self._tables: list[NDArray[np.int32]] = []
         self._match_variables()
         self._match_goals()
-        # For each operator of the server, ours that it may stand for: several if they differ in what it does not see.
+        # For each operator of the server, our operators of that name: several if they differ in what it does not see.
         self.operators = self._match_operators()
 
     def states(self, states: States) -> States:
@@ -82,7 +82,7 @@ class Matching:
             raise self._refuse(f"the goal {server[atom]} of the server is none of ours")
 
     def operator(self, op: int, state: State) -> int:
-        """Ours for the server's operator, in one of our states."""
+        """Our operator that corresponds to the server's, in one of our states."""
         return self._ours.first_applicable(self.operators[op], state)
 
     def _match_operators(self) -> list[tuple[int, ...]]:
@@ -98,7 +98,7 @@ class Matching:
         return result
 
     def _same(self, op: int, fitting: tuple[int, ...]) -> tuple[int, ...]:
-        """Of our operators of one name, those with the preconditions that the server sees; all if there are none."""
+        """Our operators of one name that have the preconditions which the server sees; all of that name if none has."""
         wanted = set(self._server.preconditions(op))
         position = {source: variable for variable, source in enumerate(self._sources)}
         same = []
@@ -113,7 +113,7 @@ class Matching:
         return tuple(same) or fitting
 
     def _check_unknown(self, known: set[int]) -> None:
-        """An operator the server does not know may change only what the server does not see."""
+        """Checks that an operator unknown to the server changes only what the server does not see."""
         seen = set(self._sources)
         for op in sorted(set(range(self._ours.operator_count)) - known):
             if any(variable in seen for _, variable, _ in self._ours.effects(op)):
@@ -122,7 +122,7 @@ class Matching:
 
 
 def _atoms(task: Task, variable: int) -> list[str]:
-    """The values of a variable, spelled alike: an atom, or that none is true."""
+    """The values of a variable in a common spelling: an atom, or that none is true."""
     return [
         "".join(name[5:].lower().split()) if name.startswith("Atom ") else _NONE
         for name in task.value_names(variable)

@@ -1,8 +1,8 @@
 """Serves any policy to the clients of the policy-server protocol.
 
-Requests that arrive while the policy is busy wait together and become its next batch. A policy that
-answers in no time is asked at once instead: handing a state to another thread and back would take
-longer than the decision.
+Requests that arrive while the policy is busy wait together and become its next batch. A very fast
+policy is asked at once instead: handing a state to another thread and back would take longer than
+the decision.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from misstep.policies.policy import FAILED, Policy
 from misstep.policies.remote import wire
 from misstep.policies.remote.loop import LoopThread
 
-_QUICK = 0.0005  # seconds in which a quick policy answers
-_GRACE = 1.0  # seconds for calls under way when the server stops
+_QUICK = 0.0005  # a policy that answers within so many seconds is fast
+_GRACE = 1.0  # seconds for unfinished calls when the server stops
 _SERVER_OPTIONS = (
     ("grpc.max_send_message_length", -1),
-    # Two servers on one port would share its clients without a word.
+    # Otherwise two servers on one port would silently share its clients.
     ("grpc.so_reuseport", 0),
 )
 
@@ -147,13 +147,13 @@ class PolicyServer:
                 answers.messages.get(row, "the policy failed") if operator == FAILED else operator
                 for row, operator in enumerate(answers.operators.tolist())
             ]
-        except BaseException as error:  # a policy is foreign code; the server goes on
+        except BaseException as error:  # a policy is foreign code; the server continues
             return [f"the policy failed: {type(error).__name__}: {error}"] * len(states)
         finally:
             self._quick = perf_counter() - start < _QUICK
 
     def stop(self) -> None:
-        """Stop listening, give calls under way a moment, end. The policy stays open."""
+        """Stop listening, wait shortly for unfinished calls, and end. The policy stays open."""
         if self._thread.loop.is_running():
             self._thread.call(self._stop())
             self._thread.stop()

@@ -1,7 +1,7 @@
-"""The few messages of the policy-server protocol as bytes.
+"""The messages of the policy-server protocol as bytes.
 
-They are small and will not change, so they are written by hand: no generated code, no dependency on
-a version of protobuf. Field numbers are what matters; unknown fields are skipped, packed and
+They are few and will not change, so they are encoded by hand, without generated code or a dependency
+on a version of protobuf. Only field numbers matter; unknown fields are skipped, and packed and
 unpacked numbers are both read.
 """
 
@@ -54,7 +54,7 @@ def _int32(number: int) -> int:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Number and content of each field; of the fixed sizes, the bytes."""
+    """The number and content of each field; for fields of fixed size, the content is bytes."""
     at = 0
     while at < len(data):
         tag, at = _read_varint(data, at)
@@ -80,7 +80,7 @@ def _message(content: bytes) -> bytes:
 
 
 def _numbers(content: int | bytes) -> Iterator[int]:
-    """One number, or many that are packed."""
+    """One number, or several packed numbers."""
     if isinstance(content, int):
         yield _int32(content)
         return
@@ -145,7 +145,7 @@ def encode_operator(operator: int) -> bytes:
 
 
 def decode_operator(data: bytes) -> int:
-    operator = 0  # a writer may leave out a zero
+    operator = 0  # a writer may omit a zero
     for field, content in _fields(data):
         if field == 1:
             if not isinstance(content, int):

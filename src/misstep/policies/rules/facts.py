@@ -1,8 +1,8 @@
 """The facts of a state as rules look them up: by all arguments, or by some of them.
 
-Objects and relations are numbers. A relation is a predicate, or the goal's atoms of a predicate, which never change. A
-fact is a tuple of objects. Lookups by some arguments use an index from these to the others; it is built when a state
-first needs it, and once for all states where the relation never changes.
+Objects and relations are numbers. A relation is a predicate, or the atoms that the goal has of a predicate, which never
+change. A fact is a tuple of objects. A lookup by some arguments uses an index from these to the other arguments. The
+index is built when a state first needs it; for a relation that never changes, it is built once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Index = dict[Fact, list[Fact]]
 
 
 class Lookup(NamedTuple):
-    """Arguments at the positions `given` lead to those at the positions `wanted`; `same` pairs must be equal."""
+    """Maps arguments at the positions `given` to those at the positions `wanted`; pairs in `same` must be equal."""
 
     relation: int
     given: tuple[int, ...]
@@ -55,7 +55,7 @@ class Facts:
 
 
 class FactBase:
-    """Relations and lookups that some rules need, over the states of a task."""
+    """The relations and lookups that a set of rules needs on a task."""
 
     def __init__(self, lifted: LiftedTask, table: AtomTable, goal: Iterable[Atom]) -> None:
         self.objects = {named.name: number for number, named in enumerate(lifted.objects)}
@@ -72,7 +72,7 @@ class FactBase:
         return self._lookups.setdefault(lookup, len(self._lookups))
 
     def close(self) -> None:
-        """All relations and lookups are known: prepare what is the same in every state."""
+        """Called when all relations and lookups are known: prepares what is the same in every state."""
         self._constant: list[set[Fact]] = [set() for _ in self._numbers]
         for atoms, goal in ((self._table.constant, False), (self._goal, True)):
             for relation, fact in (self._fact(atom, goal) or (-1, ()) for atom in atoms):
@@ -112,7 +112,7 @@ class FactBase:
 
 
 def _members(lifted: LiftedTask, objects: dict[str, int]) -> dict[str, frozenset[int]]:
-    """The objects of each type, those of its subtypes included."""
+    """The objects of each type, including those of its subtypes."""
     found: dict[str, set[int]] = {name: set() for name in lifted.types}
     for named in lifted.objects:
         for own in named.types:

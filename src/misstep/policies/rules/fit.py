@@ -1,4 +1,4 @@
-"""Whether rules and a task are of the same domain: every name of the rules is looked up in the task."""
+"""Checks that rules and a task belong to the same domain: every name in the rules is looked up in the task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from misstep.tasks.pddl.text import Source
 
 
 def check_fit(rules: RuleSet, lifted: LiftedTask, source: Source) -> None:
-    """Raises an error with the line of what the task does not have."""
+    """Raises an error with the line of the first name that the task does not have."""
     if rules.domain != lifted.domain_name:
         raise UnsupportedError(
             f"the rules are for the domain {rules.domain}, the task is of {lifted.domain_name}",

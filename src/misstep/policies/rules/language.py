@@ -1,8 +1,8 @@
 """Rules as data.
 
-A rule set is an ordered list of rules. A rule has typed parameters, conditions that are all to hold, and an action over
-its parameters. `str` gives the text back that `parse_rules` reads, so rules can also be made or changed by programs and
-shown to people. Lines are kept for messages and do not count when rules are compared.
+A rule set is an ordered list of rules. A rule has typed parameters, conditions that must all hold, and an action over
+its parameters. `str` gives the text that `parse_rules` reads, so programs can make or change rules and show them to
+people. Line numbers are kept for messages and are ignored when rules are compared.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from misstep.tasks.pddl.lifted import Atom, TypedName
 
 @dataclass(frozen=True)
 class Holds:
-    """An atom is true, or with `goal` an atom of the goal; not `positive`: it is not."""
+    """An atom is true (with `goal`: belongs to the goal); if not `positive`, it is false (does not belong to it)."""
 
     atom: Atom
     goal: bool = False
@@ -57,7 +57,7 @@ Condition = Holds | Equal | Exists
 
 @dataclass(frozen=True)
 class Rule:
-    """Where the conditions hold for some objects, the action on these objects is permitted."""
+    """If the conditions hold for some objects, the rule permits the action on these objects."""
 
     name: str
     parameters: tuple[TypedName, ...]
@@ -88,7 +88,7 @@ class RuleSet:
 
     @property
     def reads_goal(self) -> bool:
-        """Whether some condition is about the goal."""
+        """Whether any condition is about the goal."""
         return any(_reads_goal(condition) for rule in self.rules for condition in rule.conditions)
 
 

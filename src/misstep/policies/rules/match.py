@@ -2,11 +2,11 @@
 
 The join starts from the applicable operators of the rule's action, which binds all variables of the action at once.
 Conditions whose variables are all bound come next: they are only tests. Then comes the atom with the fewest open
-variables, for which an index lists the objects. At last, variables that nothing binds run
-over the objects of their type.
+variables, for which an index lists the objects. Variables that no atom binds come last and run over all objects of
+their type.
 
 A step is a function that tries its possibilities, writes objects into their places of a list, and calls the next step
-for each. A step that returns true ends the join: so `exists` stops at the first witness.
+for each. A step that returns true ends the join. This is how `exists` stops at the first witness.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ class Matcher:
         self._run = compiler.join(rule.parameters, rule.conditions, bound, self._collect)
 
     def _leading(self, rule: Rule) -> list[int] | None:
-        """Where the action has the first parameters, if these are all the variables that the action has.
+        """The positions of the first parameters in the action, if the action has no other variables.
 
-        Then the operator alone tells which instance comes first, and the rest of the join need only find one.
+        In that case the operator alone determines which instance comes first, and the join need only find one.
         """
         variables = {term for term in rule.action.terms if term.startswith("?")}
         leading = [parameter.name for parameter in rule.parameters[: len(variables)]]
         return [rule.action.terms.index(v) for v in leading] if set(leading) == variables else None
 
     def first(self, operators: list[tuple[int, Fact]], facts: Facts) -> int | None:
-        """The operator of the first instance, in the order of the objects of the parameters."""
+        """The operator of the first instance, where instances are ordered by the objects of their parameters."""
         if self._ranks is None:
             return min(found)[1] if (found := self.instances(operators, facts)) else None
         ranks = self._ranks
@@ -74,7 +74,7 @@ class Matcher:
         return None
 
     def instances(self, operators: list[tuple[int, Fact]], facts: Facts) -> list[Instance]:
-        """All instances with one of the operators, which are given with their arguments; in no special order."""
+        """All instances whose action is one of the given operators (with their arguments), in no special order."""
         self._once = False
         return self._instances(operators, facts)
 
@@ -97,7 +97,7 @@ class Matcher:
 
 
 class _Compiler:
-    """Makes steps; knows the place of each variable and constant in the binding."""
+    """Builds the steps, and keeps the place of each variable and constant in the binding."""
 
     def __init__(self, base: FactBase, places: dict[str, int], start: Binding) -> None:
         self.base = base
@@ -125,7 +125,7 @@ class _Compiler:
         bound: set[int],
         last: Step,
     ) -> Step:
-        """All conditions, and the types of the parameters, then the last step."""
+        """The steps for all conditions and for the types of the parameters, followed by the last step."""
         makers: list[Callable[[Step], Step]] = []
         bound = set(bound)
         waiting = list(conditions)
@@ -156,7 +156,7 @@ class _Compiler:
         return frozenset().union(*(self.base.members[name] for name in parameter.types))
 
     def choose(self, waiting: list[Condition], bound: set[int]) -> Condition | None:
-        """The condition that comes next: the one with the fewest open variables that can be handled now."""
+        """The next condition: of those that can be handled now, the one with the fewest open variables."""
         best, least = None, 0
         for condition in waiting:
             count = len(self.free(condition) - bound)
@@ -167,17 +167,17 @@ class _Compiler:
         return best
 
     def free(self, condition: Condition) -> set[int]:
-        """The places of its variables and constants, without those that it quantifies."""
+        """The places of the condition's variables and constants, without the variables that it quantifies."""
         if isinstance(condition, Equal):
             return {self.place(condition.left), self.place(condition.right)} - self.constants
         if isinstance(condition, Holds):
             return {self.place(term) for term in condition.atom.terms} - self.constants
-        # Inner variables of two quantifiers may share a name, and then a place: only one is in use at a time.
+        # Two quantifiers may use the same name for a variable and then share its place: only one is in use at a time.
         own = {self.place(parameter.name) for parameter in condition.parameters}
         return set().union(*(self.free(inner) for inner in condition.conditions)) - own
 
     def step(self, condition: Condition, bound: set[int]) -> Callable[[Step], Step]:
-        """The step of a condition; what it binds is bound afterwards."""
+        """The step for a condition. The variables that it binds count as bound afterwards."""
         open_places = self.free(condition) - bound
         if isinstance(condition, Exists):
             self.declare(condition.parameters)

@@ -1,7 +1,7 @@
-"""From the text of a rule policy to rules. The grammar is on the page docs/policies/rules.md.
+"""Parses the text of a rule policy. The grammar is on the page docs/policies/rules.md.
 
-The text looks like PDDL and is split into words in the same way, so names agree with those of the domain. Everything
-that is wrong is told with its line, before any task is at hand; `fit` compares the rules with a domain.
+The text looks like PDDL and is split into words in the same way, so names agree with those of the domain. Every error
+is reported with its line, and no task is needed for that; `fit` compares the rules with a domain.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _Parser:
                     f"{shorten(_text(key))}{again} in the rule {block[1]}", key, ", ".join(KEYS)
                 )
             if value is block or not isinstance(value, Block):
-                raise self.wrong(f"no parentheses behind {key}", key, f"{key} (...)")
+                raise self.wrong(f"no parentheses after {key}", key, f"{key} (...)")
             parts[key] = value
         if ":action" not in parts:
             raise self.wrong(f"the rule {block[1]} has no action", block, ":action (NAME ?x ...)")
@@ -106,7 +106,7 @@ class _Parser:
         return Rule(str(block[1]), parameters, conditions, action, block.line)
 
     def parameters(self, block: Block) -> tuple[TypedName, ...]:
-        """`?x ?y - type ?z`, as in PDDL; without a type it is `object`."""
+        """`?x ?y - type ?z`, as in PDDL; the default type is `object`."""
         found: list[TypedName] = []
         waiting: list[str] = []
         items = list(block)
@@ -114,7 +114,7 @@ class _Parser:
             item = items.pop(0)
             if isinstance(item, Word) and item.startswith("?") and len(item) > 1:
                 if str(item) in waiting or any(item == one.name for one in found):
-                    raise self.wrong(f"{item} is there twice", item, "a new name")
+                    raise self.wrong(f"{item} is listed twice", item, "a new name")
                 waiting.append(str(item))
             elif item == "-" and waiting and items:
                 types = self.types(items.pop(0))
@@ -136,7 +136,7 @@ class _Parser:
         return tuple(names)
 
     def all_of(self, block: Block, known: set[str]) -> tuple[Condition, ...]:
-        """The conditions of a conjunction, nested ones included; any other condition stands for itself."""
+        """The conditions of a conjunction, including nested ones; any other condition is returned alone."""
         if block.tag != "and":
             return (self.condition(block, known, True),)
         return tuple(
@@ -157,7 +157,9 @@ class _Parser:
                 for parameter in parameters:
                     if parameter.name in known:
                         raise self.wrong(
-                            f"{parameter.name} has a meaning outside", block, "a new name"
+                            f"{parameter.name} is already a parameter outside the exists",
+                            block,
+                            "a new name",
                         )
                 inside = known | {parameter.name for parameter in parameters}
                 conditions = self.all_of(self.block(block[2]), inside)
@@ -197,7 +199,7 @@ def _words(block: Block) -> list[str]:
 
 
 def _text(item: Word | Block) -> str:
-    """As it was written, but not more than a message can show."""
+    """The text as it was written, shortened to what a message can show."""
     if isinstance(item, Word):
         return str(item)
     inside = " ".join("(...)" if isinstance(part, Block) else str(part) for part in item[:8])

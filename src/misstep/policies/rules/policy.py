@@ -51,7 +51,7 @@ class RulePolicy(Policy):
         self.set_valued = choose == "all"
         self.chooser = None if self.set_valued else choose
         lifted = task.lifted
-        if source is None:  # made by a program: what the parser asks of a text is asked of it, too
+        if source is None:  # rules made by a program must pass the same checks as a text
             source = Source(f"rules {rules.name}", b"")
             parse_rules(Source(source.path, str(rules).encode()))
         check_fit(rules, lifted, source)
@@ -69,7 +69,7 @@ class RulePolicy(Policy):
         self.digest = hashlib.sha256(f"{choose} {rules}".encode()).hexdigest()
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
-        """The first instance decides, among the candidates where they are given."""
+        """The operator of the first instance, among the candidates if they are given."""
         operators = []
         for facts, of_schema in self._situations(states, candidates):
             found = (
@@ -81,7 +81,7 @@ class RulePolicy(Policy):
         return Answers(np.array(operators, dtype=np.int32), evaluations=len(operators))
 
     def permitted(self, states: States) -> Candidates:
-        """The operators of all instances of the rule that decides."""
+        """The operators of all instances of the deciding rule."""
         if not self.set_valued:
             return super().permitted(states)
         rows = [
@@ -93,13 +93,13 @@ class RulePolicy(Policy):
         return Candidates(offsets, np.array([op for row in rows for op in row], dtype=np.int32))
 
     def rule_of(self, state: State) -> Rule | None:
-        """The rule that decides in a state."""
+        """The deciding rule in a state."""
         ((facts, of_schema),) = self._situations(np.array([state.values], dtype=np.int32), None)
         number, _ = self._deciding(facts, of_schema)
         return None if number is None else self.rules.rules[number]
 
     def _deciding(self, facts: Facts, of_schema: _Operators) -> tuple[int | None, list[Instance]]:
-        """The first rule that has instances, and all of these."""
+        """The first rule that has instances, with all its instances."""
         for number, (matcher, schema) in enumerate(self._matchers):
             own = of_schema[schema]
             if own and (found := matcher.instances(own, facts)):
@@ -109,7 +109,7 @@ class RulePolicy(Policy):
     def _situations(
         self, states: States, candidates: Candidates | None
     ) -> Iterator[tuple[Facts, _Operators]]:
-        """For each state its facts, and the operators to choose from by their schema."""
+        """For each state: its facts, and the operators to choose from, grouped by their schema."""
         states = checked_states(states, self.task)
         own = self.all_candidates(states) if candidates is None else candidates
         offsets, operators = own.offsets.tolist(), own.operators.tolist()

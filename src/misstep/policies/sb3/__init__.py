@@ -1,4 +1,4 @@
-"""Agents of Stable-Baselines3 and sb3-contrib, read without either."""
+"""Agents of Stable-Baselines3 and sb3-contrib, read without installing either package."""
 
 from misstep.policies.sb3.agent import Agent, read_agent
 from misstep.policies.sb3.policy import Sb3Policy, load

@@ -1,7 +1,7 @@
-"""The archive of an agent: its network, and what the readable part of `data` says about it.
+"""Reads the archive of an agent: its network, and the readable part of `data`.
 
-`data` is JSON. Parts of it are pickled, which are never opened; beside each stands a readable description, from which
-the class of the policy, the spaces and the activation function can be told. `policy.pth` holds the weights.
+`data` is JSON. Parts of it are pickled and are never opened. Beside each of them there is a readable description, which
+names the class of the policy, the spaces and the activation function. `policy.pth` holds the weights.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Agent:
 
 
 def read_agent(path: Path, declared: Declaration = NOTHING) -> Agent:
-    """Reads an agent. The activation is the declared one, or what the file says, or the default of the algorithm."""
+    """Reads an agent. The activation is the declared one, else the one in the file, else the algorithm's default."""
     where = str(path)
     content = read_bytes(path, MAX_BYTES, KIND)
     data, stored = _members(content, where)
@@ -88,7 +88,7 @@ def _module(about: About) -> str:
 
 
 def _check_spaces(about: About, where: str) -> None:
-    """Refuse spaces in which the numbers of a state, or those of the outputs, mean something else."""
+    """Refuse spaces in which the numbers of a state or of the outputs would mean something else."""
     for key, known in (("observation_space", "Box"), ("action_space", "Discrete")):
         described = about.get(key)
         text = described.get(":type:") if isinstance(described, dict) else None
@@ -105,7 +105,7 @@ def _check_spaces(about: About, where: str) -> None:
 
 
 def _check_policy(about: About, module: str, declared: Declaration, where: str) -> None:
-    """Refuse policies whose computation is somebody's own code, unless rows show that we compute the same."""
+    """Refuse policies with custom code, unless the user's rows show that we compute the same."""
     own = module and not module.startswith(("stable_baselines3.", "sb3_contrib."))
     kwargs = about.get("policy_kwargs")
     extractor = kwargs.get("features_extractor_class") if isinstance(kwargs, dict) else None
@@ -121,9 +121,9 @@ def _check_policy(about: About, module: str, declared: Declaration, where: str) 
 
 
 def _activation(about: About, family: Family, module: str, where: str) -> Activation | None:
-    """From the readable description beside the pickled part, such as `<class '...activation.ReLU'>`.
+    """The activation that the readable description names, such as `<class '...activation.ReLU'>`.
 
-    None if the file does not say: a default is that of a policy that the file names.
+    None if the file does not say; then the default of the policy's class applies, if the file names the class.
     """
     described = about.get("policy_kwargs")
     text = described.get("activation_fn") if isinstance(described, dict) else None
@@ -135,7 +135,7 @@ def _activation(about: About, family: Family, module: str, where: str) -> Activa
             f"the network uses the activation {text!s:.80}, which is not known",
             where=where,
             expected="ReLU, Tanh, Sigmoid, ELU, GELU, LeakyReLU, SiLU or Identity of PyTorch",
-            hint="if it is one of them in disguise: sb3:--activation=NAME FILE",
+            hint="if it is one of them under another name: sb3:--activation=NAME FILE",
         )
     return found
 

@@ -1,7 +1,7 @@
 """Algorithms of Stable-Baselines3 and sb3-contrib with discrete actions: where each keeps the network that decides.
 
-The names of the tensors tell most of them apart, the module of the policy's class the rest. What is not listed is
-refused by name: agents with continuous actions, with a memory, or of packages that we do not know.
+Most of them can be told apart by the names of their tensors, the rest by the module of the policy's class. Agents that
+are not listed are refused: those with continuous actions, with a memory, or from packages that we do not know.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def layers_of(
 def _mean_of_quantiles(
     layers: dict[str, Array], about: Mapping[str, Any], where: str
 ) -> dict[str, Array]:
-    """With one output an action: the mean over quantiles, which is linear, so that the last layer can take it in."""
+    """Layers with one output for each action. The mean over quantiles is linear, so the last layer can include it."""
     count = about.get("n_quantiles")
     last = max((int(n.split(".")[2]) for n in layers if n.split(".")[2].isdecimal()), default=0)
     weight, bias = (layers.get(f"{QUANTILES}{last}.{kind}") for kind in ("weight", "bias"))

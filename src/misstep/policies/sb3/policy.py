@@ -1,8 +1,8 @@
 """`sb3:[OPTIONS] FILE.zip`: agents of Stable-Baselines3 and sb3-contrib, on tasks and on models.
 
-Inputs and actions are those of the environments that Misstep makes: on a planning task a number for each fact and an
-action for each operator (`misstep.tasks.gym`), on a model the variables and the labels (`misstep.tasks.jani.gym`), or
-what the interface of the agent names.
+Inputs and actions are those of Misstep's environments: on a planning task, one number for each fact and one action for
+each operator (`misstep.tasks.gym`); on a model, the variables and the labels (`misstep.tasks.jani.gym`), or those that
+the agent's interface names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from misstep.tasks.task import Task
 
 
 class Sb3Policy(Policy):
-    """Takes the action with the highest number: among those that apply if `masked`, otherwise whatever it is."""
+    """Takes the action with the highest output: among the applicable ones if `masked`, otherwise among all."""
 
     def __init__(
         self, task: Task, agent: Agent, *, masked: bool | None = None, where: str = "sb3"
@@ -118,7 +118,7 @@ def load_label_policy(argument: str, setting: Setting) -> LabelPolicy:
 
 
 def beside(path: Path) -> Path:
-    """Where the interface of an agent is looked for."""
+    """The places where the interface of an agent may be."""
     return path.with_suffix(".jani2nnet")
 
 

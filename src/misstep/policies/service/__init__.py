@@ -1,22 +1,22 @@
-"""One process for each device in which networks live, for all campaigns of a user on the machine.
+"""The inference service: one process for each device, which evaluates networks for all campaigns of a user.
 
-A worker that asks a network on a GPU by itself needs a CUDA context of its own, its batches are small, and the device
-serves one process after the other. Here the workers send their batches to one process instead, through shared memory.
-What arrives while the device is busy is evaluated together afterwards.
+Without it, each worker that evaluates a network on a GPU needs its own CUDA context, its batches are small, and the
+device serves one process after the other. With it, the workers send their batches to one process through shared memory.
+Batches that arrive while the device is busy are evaluated together afterwards.
 
-    address.py    where the service is, and how it is started: by whoever needs it and does not find it
-    memory.py     blocks of shared memory that belong to no name, so that nothing is left behind
-    messages.py   what is said about them, over a socket of this machine that only the user can reach
-    client.py     the connection of a process: it asks again when the service died, and starts another one
+    address.py    where the service is, and how it is started: by the first process that needs it
+    memory.py     blocks of shared memory without a name, so that nothing is left behind
+    messages.py   messages about these blocks, over a local socket that only the user can reach
+    client.py     the connection of a process: if the service dies, it starts another one and asks again
     process.py    the service: one thread that listens, one that evaluates
-    models.py     what can be evaluated there: the one narrow interface
-    networks.py   graph networks as such models, several tasks of one domain in one batch
-    code.py       Python policies as such models
+    models.py     the interface of everything that the service can evaluate
+    networks.py   graph networks with this interface, several tasks of one domain in one batch
+    code.py       Python policies with this interface
 
-The service lives as long as somebody is connected. The system closes the connection of a process however it ends, so
-there is no orphan; a process that dies takes its blocks and its questions along.
+The service runs as long as any process is connected. The operating system closes the connection of a process however
+the process ends, so no service stays behind, and the blocks and questions of a dead process are dropped.
 
-Decisions never depend on who is asked how: a policy sends its near ties again, to be evaluated one by one.
+Decisions are the same with and without the service: near ties are sent again and evaluated one by one.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from misstep.errors import UsageError
 VARIABLE = "MISSTEP_SERVICE"
 MODES = ("auto", "on", "off")
 
-_shared = 0  # how many sessions of this process share their device with others
+_shared = 0  # how many sessions of this process share a device with other processes
 
 
 def mode() -> str:
-    """What the user has asked for: the service where it helps (auto), for every network (on), or never (off)."""
+    """The user's setting: use the service where it helps (auto), for every network (on), or never (off)."""
     chosen = os.environ.get(VARIABLE, "") or "auto"
     if chosen not in MODES:
         raise UsageError(
@@ -50,7 +50,7 @@ def supported() -> bool:
 
 
 def wanted(device: str) -> bool:
-    """Whether a network on that device is to be asked through the service."""
+    """Whether a network on that device is evaluated at the service."""
     chosen = mode()
     if chosen == "off" or not supported():
         return False
@@ -58,20 +58,20 @@ def wanted(device: str) -> bool:
 
 
 def asked_for() -> bool:
-    """The same for a policy that asks for the service by itself, whatever its device is."""
+    """The same for a policy whose code asks for the service, on any device."""
     chosen = mode()
     return chosen != "off" and supported() and (chosen == "on" or _shared > 0)
 
 
 def share() -> None:
-    """Networks of this process on a GPU go through the service from now on: it is one of several workers."""
+    """From now on, evaluate this process's GPU networks at the service, because it is one of several workers."""
     global _shared
     _shared += 1
 
 
 @contextmanager
 def sharing(is_shared: bool = True) -> Iterator[None]:
-    """The same for a while. Afterwards the service is left alone, and ends if nobody else needs it."""
+    """The same inside a `with` block. Afterwards this process disconnects, and the service ends if it was the last."""
     global _shared
     if not is_shared:
         yield

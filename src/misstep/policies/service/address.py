@@ -1,13 +1,13 @@
 """Where the service of a device is, and how it is started.
 
-The socket lies in a folder that only the user can enter. Its name says the device, and which Misstep of which Python it
-is, down to its code, so that two versions never talk to each other. Where the service runs a user's code, the name says
-the surroundings of that code as well: what a file imports, reads and finds depends on them. Whoever finds nobody there
-takes the lock beside it, looks again, and starts the service with a socket that listens already: nobody has to wait and
-try until it is ready.
+The socket is in a folder that only the user can enter. Its name depends on the device, the Python, and the version and
+code of Misstep, so that two versions never talk to each other. If the service runs a user's code, the name also depends
+on the environment of that code, because what a file imports and reads depends on it. A process that finds no service
+takes the lock beside the socket, looks again, and starts the service with a socket that already listens, so no process
+has to retry until the service is ready.
 
-The service is no child of the process that started it. Other campaigns may use it after that one has ended, and it ends
-by itself when the last of them has gone.
+The service is not a child of the process that started it. Other campaigns may use it after that process has ended, and
+it ends by itself when the last client has gone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from misstep.versions import identity
 LONGEST_PATH = 100  # bytes that the system allows for the path of a socket, less a few
 BACKLOG = 1024
 HASH_SEED = "PYTHONHASHSEED"
-_OURS = (VARIABLE, HASH_SEED)  # differ between processes of one campaign
+_OURS = (VARIABLE, HASH_SEED)  # these differ between processes of one campaign
 _MAIN = (
     f"{NOT_FROM_HERE}import json, os, sys; fd, path = json.loads(sys.argv[1]); "
     "os.fork() and os._exit(0); sys.path[:] = path; "
@@ -44,7 +44,7 @@ _MAIN = (
 
 
 def folder() -> Path:
-    """The user's own folder for sockets; an error if somebody else could enter it."""
+    """The user's own folder for sockets; an error if another user could enter it."""
     for parent in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):
         if not parent or not Path(parent).is_dir():
             continue
@@ -68,11 +68,11 @@ def folder() -> Path:
 
 
 def place(device: str, surroundings: str = "") -> Path:
-    """The socket of the service of a device, for code in these surroundings."""
+    """The socket of the service for a device, and for code in this environment."""
     import misstep
 
     name = "cuda:0" if device == "cuda" else device
-    # What the devices are called differs between processes that see different ones.
+    # Processes that see different devices give them different names.
     seen = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
     folder_of_ours, code = str(Path(misstep.__file__).parent), identity().code
     parts = (name, seen, sys.executable, folder_of_ours, code, surroundings)
@@ -80,20 +80,20 @@ def place(device: str, surroundings: str = "") -> Path:
 
 
 def surroundings_here() -> str:
-    """What a user's code depends on beside its files, as a digest: the folder, the modules and the environment."""
+    """A digest of what a user's code depends on besides its files: the folder, the modules and the environment."""
     variables = {name: own for name, own in os.environ.items() if name not in _OURS}
     told = json.dumps([os.getcwd(), sys.path, variables], sort_keys=True)  # noqa: PTH109
     return hashlib.sha256(told.encode()).hexdigest()
 
 
 def connect(device: str, surroundings: str = "") -> socket.socket:
-    """A connection to the service of a device, which is started if it is not there."""
+    """A connection to the service for a device. The service is started if it is not running."""
     path = place(device, surroundings)
     found = _reach(path)
     if found is not None:
         return found
     with _lock(path):
-        found = _reach(path)  # somebody else may have started it meanwhile
+        found = _reach(path)  # another process may have started it meanwhile
         if found is None:
             _start(path)
             found = _reach(path)
@@ -146,13 +146,13 @@ def _start(path: Path) -> None:
             started = subprocess.Popen(
                 [sys.executable, "-c", _MAIN, argument],
                 stdin=subprocess.DEVNULL,
-                # Not the streams of this process: whoever reads them would wait for the service to end.
+                # Not the streams of this process: a reader of these would wait until the service ends.
                 stdout=log,
                 stderr=log,
                 pass_fds=[listening.fileno()],
-                # Off, or it would ask itself. All processes that test have this seed of hashes.
+                # Off, since otherwise the service would ask itself. All testing processes use this hash seed.
                 env={**os.environ, VARIABLE: "off", HASH_SEED: "0"},
-                start_new_session=True,  # Ctrl-C is for the campaign; others may go on
+                start_new_session=True,  # Ctrl-C is for the campaign; other campaigns may continue
             )
             started.wait()
         except OSError as error:
@@ -167,7 +167,7 @@ def log_of(path: Path) -> str:
 
 
 def last_words(device: str, surroundings: str = "") -> str:
-    """The last line that the service of a device has written, for error messages."""
+    """The last line that the service for a device has written, for error messages."""
     try:
         lines = (
             Path(log_of(place(device, surroundings)))

@@ -1,9 +1,10 @@
-"""The connection of this process to the service of a device.
+"""The connection of this process to the service for a device.
 
-There is one for each device, and it stays until the process ends or leaves. A fork makes one of its own. A question
-that was interrupted (by a limit or the user) leaves an answer on its way, so its connection is given up and the next
-question makes a new one. Where the service died, another one is started, gets all that it needs to know, and is asked
-the same again: evaluating changes nothing. A question that ends three services in a row is to blame itself.
+There is one for each device, and it stays open until the process ends or disconnects. A forked process opens its own.
+If a question is interrupted (by a limit or by the user), its answer may still arrive, so the connection is closed and
+the next question opens a new one. If the service died, another one is started, gets the models that it needs, and is
+asked the same question again; this is safe because evaluating changes nothing. If three services in a row die of one
+question, the question is the cause and the client gives up.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ T = TypeVar("T")
 
 @dataclass
 class Reply:
-    """What the service says to a question: a column of numbers for each output, and messages of single rows."""
+    """The answer to a question: a column of numbers for each output, and error messages for single rows."""
 
     columns: NDArray[np.float64]
     messages: dict[int, str] = field(default_factory=dict)
 
 
 class Served:
-    """A model at the service. `about` is what the service told of it."""
+    """A model at the service. `about` is the service's description of it."""
 
     def __init__(self, client: Client, loader: str, content: bytes) -> None:
         self._client = client
@@ -52,12 +53,12 @@ class Served:
     ) -> Reply:
         """The outputs for rows of states; those of decision i are from `offsets[i]` to `offsets[i + 1]`.
 
-        `alone`: each decision is evaluated by itself, so that its numbers depend on nothing else.
+        With `alone`, each decision is evaluated by itself, so that its numbers depend on nothing else.
         """
         return self._client.ask(self, states, offsets, alone)
 
     def close(self) -> None:
-        """The service need not keep the model for this process."""
+        """Tell the service that this process no longer needs the model."""
         self._client.forget(self)
 
 
@@ -66,7 +67,7 @@ class Client:
 
     def __init__(self, device: str, surroundings: str = "") -> None:
         self.device = device
-        self.surroundings = surroundings  # of code that the service shall run
+        self.surroundings = surroundings  # the environment of the code that the service runs
         self._sock: socket.socket | None = None
         self._block: Block | None = None
         self._known: dict[Served, int] = {}  # models that the service at the other end has
@@ -74,7 +75,7 @@ class Client:
         _all.add(self)
 
     def open(self, loader: str, content: bytes) -> Served:
-        """A model at the service. `loader` is MODULE:FUNCTION, which makes it of the content there."""
+        """A model at the service. `loader` is MODULE:FUNCTION, which builds the model from the content there."""
         served = Served(self, loader, content)
         with self._lock:
             self._until_answered(lambda: self._number(served))
@@ -90,7 +91,7 @@ class Client:
         with self._lock:
             number = self._known.pop(served, None)
             if number is not None and self._sock is not None:
-                with contextlib.suppress(OSError):  # it has died, and knows nothing any more
+                with contextlib.suppress(OSError):  # it has died, and a new one knows no models
                     send(self._sock, {"forget": number})
 
     def close(self) -> None:
@@ -98,7 +99,7 @@ class Client:
             self._drop()
 
     def leave_parent(self) -> None:
-        """In a fork. The connection is its parent's: whoever of the two asked would read the other's answers."""
+        """Called in a forked process. The connection is its parent's, and each would read the other's answers."""
         self._lock = threading.Lock()
         self._drop()
 
@@ -109,7 +110,7 @@ class Client:
             except (EOFError, ConnectionError):
                 self._drop()  # it has died
             except BaseException:
-                self._drop()  # an answer may be on its way, which nobody waits for
+                self._drop()  # an answer that no one waits for may still arrive
                 raise
         words = last_words(self.device, self.surroundings)
         raise PolicyAwayError(
@@ -182,7 +183,7 @@ _all: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
 def client_of(device: str, surroundings: str = "") -> Client:
-    """The connection of this process for a device, and for code in certain surroundings."""
+    """The connection of this process for a device, and for code in a given environment."""
     key = device, surroundings
     if key not in _clients:
         _clients[key] = Client(device, surroundings)
@@ -199,7 +200,7 @@ os.register_at_fork(after_in_child=_leave_parent)
 
 @atexit.register
 def leave() -> None:
-    """Close all connections. A policy that is asked afterwards makes a new one."""
+    """Close all connections. A policy that is asked afterwards opens a new one."""
     for client in _clients.values():
         client.close()
 

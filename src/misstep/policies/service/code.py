@@ -1,8 +1,8 @@
-"""Python policies at the service: those whose code asks for it.
+"""Python policies at the service, if their code asks for it.
 
-A class or function with an attribute `service = "cuda"` (or another device) is made once, at the service of that
-device, instead of once in each worker. Only what decides and nothing else can live there: policies that value, permit
-or plan are asked in ways that the service does not know.
+A class or function with an attribute `service = "cuda"` (or another device) is loaded once, at the service for that
+device, instead of once in each worker. The service supports only policies that decide: those that value, permit or plan
+need calls that it does not offer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OTHER_ROLES = ("values", "permitted", "probabilities", "plan")
 
 
 def device_of(code: object) -> str | None:
-    """The device at whose service the code wants to be asked, if it does and may."""
+    """The device whose service the code asks for, if it asks for one and the settings allow it."""
     device = getattr(code, "service", None)
     if not isinstance(device, str) or any(hasattr(code, role) for role in OTHER_ROLES):
         return None
@@ -66,7 +66,7 @@ class ServedPolicy(Policy):
 
 
 def served_policy(task: Task, spec: str, device: str) -> ServedPolicy | None:
-    """The policy at the service; None if what the code makes does more than decide."""
+    """The policy at the service; None if the policy does more than decide."""
     policy = ServedPolicy(task, spec, device)
     if policy.only_decides:
         return policy
@@ -98,7 +98,7 @@ def load(content: bytes) -> PythonModel:
 
 
 class PythonModel(Model):
-    """A Python policy on a task. Its outputs are operators, and the evaluations that each took."""
+    """A Python policy on a task. Its outputs are operators and the number of evaluations for each."""
 
     columns = 2
 

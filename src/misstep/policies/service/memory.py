@@ -3,8 +3,8 @@
 A block is a file that exists in memory only and is open in two processes. The system frees it when both have closed it
 or have ended, however that happens, so that nothing has to be cleaned up.
 
-A question lies in a block as three arrays: where each decision begins, the rows of the states, and room for the
-answers, which are whole columns of numbers.
+A question is stored in a block as three arrays: where each decision begins, the rows of the states, and space for the
+answers, column by column.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST = 1 << 20
 
 
 class Layout(NamedTuple):
-    """Where the arrays of a question lie."""
+    """The positions of the arrays of a question."""
 
     decisions: int
     rows: int
@@ -74,7 +74,7 @@ class Block:
         return flat.reshape(layout.rows, layout.width)
 
     def answers(self, layout: Layout) -> NDArray[np.float64]:
-        """A column after the other."""
+        """The columns, one after the other."""
         count = layout.rows * layout.columns
         flat = np.frombuffer(self._map, dtype=np.float64, count=count, offset=layout.answers_at)
         return flat.reshape(layout.columns, layout.rows)
@@ -83,9 +83,7 @@ class Block:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
-        with contextlib.suppress(
-            BufferError
-        ):  # an array still looks at it, and frees it when it goes
+        with contextlib.suppress(BufferError):  # an array still uses it, and frees it at its end
             self._map.close()
 
 

@@ -1,8 +1,8 @@
 """Messages over a socket that keeps packets apart: JSON, and at most one block of memory with each.
 
-What a client says is short, whatever is large lies in a block. Answers may take several packets: a policy that fails
-says why for each state, as it would without the service. Errors of Misstep travel with their class, so that the user
-reads the same words.
+A client's messages are short, because large data is in a block. Answers may take several packets: a policy that fails
+gives its reason for each state, as it would without the service. Misstep's errors are sent with their class, so that
+the user reads the same message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from misstep import errors
 from misstep.errors import MisstepError, ToolError
 
 LONGEST = 1 << 16  # bytes of a packet
-LAST, MORE = b".", b"+"  # how packets begin: is the message complete?
+LAST, MORE = b".", b"+"  # the first byte of a packet: is the message complete?
 Message = dict[str, Any]
 
 
@@ -34,7 +34,7 @@ def send(sock: socket.socket, message: Message, fd: int | None = None) -> None:
 def receive(sock: socket.socket, *, short: bool = False) -> tuple[Message, int | None]:
     """The next message, and the file that came with it; EOFError if the other side is gone.
 
-    Whoever takes `short` ones only never waits for the rest of a message.
+    With `short`, only messages of one packet are accepted, so that the caller never waits for the rest.
     """
     data, fds, _, _ = socket.recv_fds(sock, LONGEST + 1, 1)
     fd = fds[0] if fds else None

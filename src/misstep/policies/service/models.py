@@ -1,7 +1,7 @@
-"""What can be evaluated at the service: the one narrow interface between it and networks.
+"""The narrow interface between the service and what it evaluates.
 
-A model takes rows of whole numbers, a state each, and gives a row of numbers for each. Rows belong to decisions, which
-stay together. Models of one family may be evaluated in one go: they are the same network on several tasks.
+A model takes rows of whole numbers, one for each state, and returns a row of numbers for each. The rows of a decision
+stay together. Models of one family, that is, the same network on several tasks, may be evaluated in one batch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
 
 class Output(NamedTuple):
-    """A column of numbers for each output of a model, and what it has to say of single rows."""
+    """A column of numbers for each output of a model, and error messages for single rows."""
 
     columns: NDArray[np.float64]
     messages: Mapping[int, str] = {}
@@ -37,24 +37,24 @@ class Model(ABC):
     key: str  # equal keys, equal models
     width: int  # numbers of a state
     columns: int  # outputs for each row
-    about: Mapping[str, Any] = {}  # what a client is told of it
+    about: Mapping[str, Any] = {}  # the description that clients get
 
     @abstractmethod
     def evaluate(self, part: Part) -> Output:
         """All decisions at once."""
 
     def alone(self, part: Part) -> Output:
-        """Each decision by itself: its numbers are the same whatever else is asked."""
+        """Each decision by itself, so that its numbers do not depend on other questions."""
         outputs = [self.evaluate(one) for one in single_decisions(part)]
         return joined_output(outputs, self.columns)
 
     def problem(self, part: Part) -> str | None:  # noqa: ARG002
-        """Why these states are none of the task."""
+        """The reason why these are not states of the task, if there is one."""
         return None
 
     @property
     def family(self) -> object:
-        """Models of one family may be asked together."""
+        """Models that may be evaluated together."""
         return self
 
     def together(
@@ -62,7 +62,7 @@ class Model(ABC):
         models: Sequence[Model],  # noqa: ARG002
         parts: Sequence[Part],  # noqa: ARG002
     ) -> list[NDArray[np.float64]] | None:
-        """The columns of several models of the family in one go; None if that does not pay."""
+        """The columns of several models of the family from one batch; None if a common batch would not be faster."""
         return None
 
 
@@ -76,7 +76,7 @@ def single_decisions(part: Part) -> list[Part]:
 
 
 def concatenated(parts: Sequence[Part]) -> Part:
-    """Parts of one model as one."""
+    """Joins several parts of one model."""
     if len(parts) == 1:
         return parts[0]
     offsets = [np.zeros(1, dtype=np.int64)]

@@ -1,12 +1,12 @@
 """Graph networks at the service, and the evaluator of a client that asks them.
 
-The client encodes the task and sends the tables; the service reads the network's file. A client so needs no PyTorch.
+The client encodes the task and sends the tables; the service reads the network's file. So a client needs no PyTorch.
 
-Tasks of one domain are shown to the same network by different tables. Several such tables can stand one after the other
-in one: a state is then a row of the numbers of its facts, filled up with a fact that is no atom. To the network that is
-one more task, which has no variables with values but says outright which facts are true. So questions about several
-tasks go to the device in one batch, without anything about it in the network's own code. Sums over padded objects round
-differently, as sums in other batches do: whatever is close enough to a tie for that is asked again alone.
+The same network sees different tasks of a domain through different tables. Several tables can be joined into one: a
+state is then a row with the numbers of its facts, padded with a fact that is not an atom. To the network this is one
+more task, whose states list the true facts instead of the values of variables. In this way questions about several
+tasks go to the device in one batch, and the network's own code need not know. Sums over padded objects round
+differently, as sums in other batches do, so decisions that are close to a tie are evaluated again alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Evaluated = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 
 
 class ServedNetwork:
-    """Evaluates at the service what `Evaluator` evaluates in this process."""
+    """Evaluates at the service, with the interface of `Evaluator`, which evaluates in this process."""
 
     def __init__(self, served: Served, file: Served, device: str) -> None:
         self._served = served
@@ -52,7 +52,7 @@ class ServedNetwork:
 
     @property
     def steady(self) -> bool:
-        return False  # near ties are asked again: what the service runs on is not known here
+        return False  # near ties are asked again: the client does not know the service's hardware
 
     def evaluate(self, states: NDArray[np.int32], offsets: NDArray[np.int64]) -> Evaluated:
         return self._ask(states, offsets, alone=False)
@@ -81,7 +81,7 @@ def open_network(task: Task, path: Path, kind: str, seed: int, device: str) -> S
     try:
         file = client.open(f"{HERE}:load_file", json.dumps(where).encode())
     except MisstepError as error:
-        if error.where is not None:  # as the user has named the file
+        if error.where is not None:  # the file's name as the user wrote it
             error.where = error.where.replace(where["path"], str(path))
         raise
     relations = tuple(Relation(name, arity) for name, arity in file.about["relations"])
@@ -128,7 +128,7 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Encoding, NDArray[np.int6
 
 
 class NetworkFile(Model):
-    """A file that was read. It answers no questions: clients are told what is in it."""
+    """A network file without a task. It answers no questions; clients only get its description."""
 
     width, columns = 0, 0
 
@@ -250,7 +250,7 @@ class Family:
         return np.split(columns, np.cumsum([len(part.states) for part in parts])[:-1], axis=1)
 
     def _of_all(self, networks: Sequence[Network]) -> tuple[Joint, Evaluator]:
-        """For all tasks that are known, so that it need not be made again for each company."""
+        """The joined encoding of all known tasks, so that not every combination of tasks needs its own."""
         if self._joint is None or any(n.key not in self._joint.bases for n in networks):
             from misstep.policies.gnn.evaluator import Evaluator
 
@@ -266,7 +266,7 @@ _families: WeakValueDictionary[tuple[str, int, str, int], Family] = WeakValueDic
 
 
 def _family_of(checkpoint: Checkpoint, encoding: Encoding, seed: int, device: str) -> Family:
-    # At most twice as much is padded as there is.
+    # Padding at most doubles the size.
     size = encoding.atoms_per_state.bit_length()
     key = (checkpoint.digest, seed, device, size)
     family = _families.get(key)
@@ -307,7 +307,7 @@ class Joint:
         )
 
     def rows(self, key: str, states: NDArray[np.int32]) -> NDArray[np.int32]:
-        """States of one of the tasks as states of all of them."""
+        """Turns states of one of the tasks into states of the joined task."""
         own, base = self._encodings[key], self.bases[key]
         rows = np.full((len(states), self._width), self._none, dtype=np.int32)
         variables, facts = len(own.variable_offsets), own.atoms_per_state

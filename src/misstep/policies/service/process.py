@@ -1,8 +1,8 @@
 """The service itself: one thread listens, the main thread evaluates.
 
 Questions that arrive while the device is busy wait together and become its next batch. The thread that listens never
-waits for the device: it notices at once when a client has gone, drops its questions and its block, and ends the process
-when nobody is left, also where the device hangs.
+waits for the device: it notices at once when a client has gone and drops its questions and its block, and it ends the
+process when no client is left, even if the device hangs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from misstep.policies.service.models import (
 
 MOST_ROWS = 1 << 17  # of a batch
 PATIENCE = 60.0  # seconds for the first client to come
-BROKEN = 70  # exit code where the device is of no more use
+BROKEN = 70  # exit code after a failure of the device
 
 
 @dataclass(eq=False)
@@ -59,29 +59,31 @@ class Guest:
 
 @dataclass
 class Question:
-    """Something that a client waits for."""
+    """A request that a client waits for."""
 
     guest: Guest
     message: Message
     model: Model | None = None
-    part: Part | None = None  # a copy, so that the block may go at any time
+    part: Part | None = None  # a copy, so that the block may be freed at any time
     layout: Layout | None = None
 
 
 class Service:
-    """Models and those who ask them."""
+    """The models, and the clients that use them."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening = listening
         self._guests: set[Guest] = set()
-        self._models: WeakValueDictionary[str, Model] = WeakValueDictionary()  # that anybody uses
+        self._models: WeakValueDictionary[str, Model] = (
+            WeakValueDictionary()
+        )  # those that any client uses
         self._waiting: deque[Question] = deque()
         self._changed = threading.Condition()
 
     # -- the thread that listens ----------------------------------------------------------------
 
     def listen(self) -> None:
-        """Take in clients and their questions until the last client has gone."""
+        """Accept clients and their questions until the last client has gone."""
         selector = selectors.DefaultSelector()
         selector.register(self._listening, selectors.EVENT_READ)
         while True:
@@ -95,13 +97,13 @@ class Service:
                     selector.unregister(key.fileobj)
                     self._part_with(key.data)
                     if not self._guests:
-                        # At once, whatever the device is doing: there is nothing to save.
+                        # Exit at once, even if the device is busy: there is nothing to save.
                         os._exit(0)
 
     def _welcome(self, selector: selectors.BaseSelector) -> None:
         sock, _ = self._listening.accept()
         pid, user = peer(sock)
-        # A service that asked itself would wait for ever, and never be alone.
+        # A service that is its own client would wait for ever, and never see its last client go.
         if user != os.getuid() or pid == os.getpid():
             sock.close()
             return
@@ -110,7 +112,7 @@ class Service:
         selector.register(sock, selectors.EVENT_READ, guest)
 
     def _hear(self, guest: Guest) -> bool:
-        """Take the next message; False if there will be no more."""
+        """Handle the next message; False if there will be no more."""
         try:
             message, fd = receive(guest.sock, short=True)
             if fd is not None:
@@ -123,7 +125,7 @@ class Service:
                 return True
             question = self._question(guest, message)
         except (EOFError, OSError, KeyError, TypeError, ValueError, IndexError):
-            return False  # gone, or none of ours
+            return False  # gone, or not one of our clients
         with self._changed:
             self._waiting.append(question)
             self._changed.notify()
@@ -164,7 +166,7 @@ class Service:
                 self._evaluate(batch)
 
     def _next(self) -> list[Question]:
-        """What goes to the device in one go: a new model alone, or questions as they came."""
+        """The next batch for the device: a new model alone, or questions in the order of their arrival."""
         batch, rows = [self._waiting.popleft()], 0
         while batch[0].part is not None and self._waiting and self._waiting[0].part is not None:
             rows += len(self._waiting[0].part.states)
@@ -206,7 +208,7 @@ class Service:
     def _evaluate_families(
         self, by_model: dict[tuple[Model, bool], list[Question]]
     ) -> dict[tuple[Model, bool], list[Question]]:
-        """Evaluate models of one family together; what is left over."""
+        """Evaluate models of one family together, and return the requests that are left over."""
         families: dict[object, list[Model]] = {}
         for model, alone in by_model:
             if not alone:
@@ -220,7 +222,7 @@ class Service:
                 columns = models[0].together(models, parts)
             except Exception as error:
                 _end_if_broken(error)
-                continue  # one by one, to find out who is to blame
+                continue  # one by one, to find out which one fails
             for model, own in zip(models, columns or [], strict=False):
                 self._answer(left.pop((model, False)), Output(own))
         return left
@@ -235,7 +237,7 @@ class Service:
                 traceback.print_exc()
                 questions[0].guest.tell(told(error))
                 return
-            for question in questions:  # one question must not condemn the others
+            for question in questions:  # one question must not make the others fail
                 self._evaluate_one(model, [question], alone)
 
     def _answer(self, questions: Sequence[Question], output: Output) -> None:
@@ -259,7 +261,7 @@ def _parts(questions: Sequence[Question]) -> list[Part]:
 
 
 def _end_if_broken(error: Exception) -> None:
-    """A device that has failed once fails for ever in this process; clients start another one."""
+    """A device that has failed once keeps failing in this process, so it ends and clients start another one."""
     if type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error):
         traceback.print_exc()
         sys.stderr.flush()
@@ -269,10 +271,12 @@ def _end_if_broken(error: Exception) -> None:
 def main(fd: int) -> None:
     """The program of the service, with a socket that listens already."""
     for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # clients end; the service ends with the last one
+        signal.signal(
+            number, signal.SIG_IGN
+        )  # Ctrl-C ends the clients; the service ends with the last of them
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
-    # A worker with a memory limit may have started this process for all; the limit is for the worker.
+    # The worker that started this process may have a memory limit, which must not hold for the service.
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
     np.seterr(all="ignore")

@@ -1,7 +1,7 @@
-"""From a sketch and a task to the flat program that the native core runs (core/sketches/program.h).
+"""Compiles a sketch on a task into the flat program that the native core runs (core/sketches/program.h).
 
-Equal elements are computed once, whichever features they stand in. What does not depend on the state is left to the
-core, which computes it once.
+Equal elements are computed once, even if several features contain them. The core computes everything that does not
+depend on the state only once.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ STEPS = {
 }
 FEATURES = {"b_nullary": 0, "n_count": 1, "n_concept_distance": 2}
 TESTS = {"positive": 0, "zero": 1, "increased": 2, "decreased": 3, "unchanged": 4}
-INFINITE = 2**31 - 1  # what the core says where there is no way
+INFINITE = 2**31 - 1  # the core's distance between objects that no path connects
 
 MAX_OBJECTS = 2**15
-MAX_WORDS = 2**24  # of 64 bits, for all sets of a state together
+MAX_WORDS = 2**24  # words of 64 bits, for all sets of a state together
 
 Table = NDArray[np.int32]
 Row = tuple[int, ...]
@@ -98,7 +98,7 @@ class _Compiler:
         return code, *operands, *[0] * (3 - len(operands))
 
     def _set(self, element: Element) -> int:
-        """The number of the set that a concept or role is."""
+        """The number of the set that a concept or role denotes."""
         name, arguments = element.constructor, element.arguments
         match name:
             case "c_top" | "c_bot" | "c_one_of":
@@ -126,7 +126,7 @@ class _Compiler:
         return self.known[key]
 
     def _relation(self, name: str, arity: int, element: str) -> Relation:
-        """Checks that a predicate fits: it has to be nullary, or to have the positions that are asked for."""
+        """Checks that a predicate is nullary, or that it has the required positions."""
         relation = self.vocabulary.relation(name, self.where)
         if relation.arity < arity or (arity == 0 and relation.arity > 0):
             positions = f"positions 0 to {relation.arity - 1}" if relation.arity else "no positions"
@@ -141,7 +141,7 @@ class _Compiler:
         return relation
 
     def _given(self, key: Key, places: tuple[int, ...]) -> int:
-        """A set that atoms give: the objects, or pairs of objects, at some places of each atom."""
+        """The set of objects, or pairs of objects, at given positions of atoms."""
         if key not in self.known:
             target = self._new(key, pairs=len(places) == 2)
             relation = self.vocabulary.relation(str(key[1]), self.where)

@@ -1,4 +1,4 @@
-"""A sketch as its file says it: named features, and rules with conditions and effects on them."""
+"""A sketch as its file describes it: named features, and rules with conditions and effects on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from misstep.policies.sketch.text import List, Node, Quoted, Word, read_expressi
 MAX_FEATURES = 1_000
 MAX_RULES = 10_000
 
-# What the tokens of rules ask of a feature, by its sort.
+# What the tokens of rules require of a feature, by its sort.
 CONDITIONS = {
     ":c_b_pos": (Sort.BOOLEAN, "positive"),
     ":c_b_neg": (Sort.BOOLEAN, "zero"),
@@ -38,7 +38,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Literal:
-    """What a rule asks of a feature (its number): positive, zero, increased, decreased or unchanged."""
+    """What a rule requires of a feature (given by its number): positive, zero, increased, decreased or unchanged."""
 
     test: str
     feature: int
@@ -59,7 +59,7 @@ class Sketch:
 
 
 def parse_sketch(text: str, file: str) -> Sketch:
-    """Reads DLPlan's text format of policies; `file` is what messages call it."""
+    """Reads DLPlan's text format of policies; `file` is its name in messages."""
     return _Reader(file).sketch(read_expression(text, file))
 
 
@@ -72,7 +72,7 @@ class _Reader:
 
     def sketch(self, root: List) -> Sketch:
         parts = self._headed(root, ":policy")
-        # Rules may stand before the features that they name.
+        # Rules may come before the features that they name.
         for part in parts:
             if (head := self._head(part)) in (":booleans", ":numericals"):
                 self._features(part, Sort.BOOLEAN if head == ":booleans" else Sort.NUMERICAL)

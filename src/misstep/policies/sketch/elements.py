@@ -18,7 +18,7 @@ MAX_ELEMENTS = 5_000  # in one feature
 
 
 class Sort(Enum):
-    """What stands in a place of an element; the value is what messages call it."""
+    """The sort of an argument of an element; the value is its name in messages."""
 
     CONCEPT = "a concept (c_...)"
     ROLE = "a role (r_...)"

@@ -1,7 +1,7 @@
 """The policies `sketch:[--choose=first|last|hash|all] --width=0 FILE`.
 
-A sketch permits several steps in most states. By default that is the policy: it is set-valued. With a way to
-choose it is an ordinary policy, and then what is found belongs to the sketch together with that way to choose.
+A sketch permits several steps in most states. By default the policy is therefore set-valued. With `--choose` it is an
+ordinary policy, and then a bug may lie in the sketch or in the way of choosing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SketchPolicy(Policy):
         return Candidates(*self.core.permitted(checked_states(states, self.task)))
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
-        """The lowest permitted operator: one of the choices that the sketch leaves open."""
+        """The permitted operator with the lowest number: one of the choices that the sketch leaves open."""
         return self._first.decide(states, candidates)
 
     def features(self, states: States) -> NDArray[np.float64]:
@@ -54,7 +54,7 @@ class SketchPolicy(Policy):
 
 
 class ChosenSketchPolicy(NativePolicy):
-    """One of the steps that the sketch permits: the lowest operator, the highest one, or by a hash of the state."""
+    """One of the permitted steps: the lowest or highest operator, or one chosen by a hash of the state."""
 
     def __init__(self, task: Task, sketch: Sketch, chooser: str) -> None:
         self.sketch = sketch
@@ -95,7 +95,7 @@ def _choice(text: str) -> str:
 
 
 def _check_width(width: int | None, file: str) -> None:
-    """The file does not say its width, so the user has to."""
+    """Ask the user to state the width, since the file does not contain it."""
     if width is None:
         raise UsageError(
             "a sketch of width 1 or more is not a policy, and the file does not say its width",

@@ -1,8 +1,8 @@
-"""The words of a sketch in a task: predicates, goal copies, types and objects, with the atoms behind them.
+"""The names that a sketch may use on a task (predicates, goal copies, types and objects), with their atoms.
 
-- A predicate of the domain stands for its atoms in a state, with those that never change.
-- `p_g` stands for the atoms of the goal that predicate p has. It is the same in every state.
-- A type stands for its objects, those of its subtypes among them; a predicate of the same name takes precedence.
+- A predicate of the domain stands for its atoms in a state, including those that never change.
+- `p_g` stands for the goal's atoms of the predicate p. It is the same in every state.
+- A type stands for its objects, including those of its subtypes; a predicate of the same name takes precedence.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Objects = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Relation:
-    """The atoms of a word, as tuples of objects."""
+    """The atoms of a name, as tuples of objects."""
 
     arity: int
     always: tuple[Objects, ...]
     sometimes: tuple[tuple[tuple[int, int], Objects], ...]
-    """An atom holds where a variable has a value."""
+    """An atom that holds in the states where a variable has a certain value."""
 
 
 class Vocabulary:
-    """What a sketch can speak of in a task. Errors are those of the place `where` in its file."""
+    """The names that a sketch can use on a task. Errors name the place `where` in its file."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

@@ -1,8 +1,9 @@
-"""How a task looks as a graph: wlplan's instance learning graph ("ilg").
+"""A task as a graph: wlplan's instance learning graph ("ilg").
 
-Nodes are the objects, the atoms of the goal, and the atoms that are true; an edge joins an atom with each argument and
-carries its position. What a node is, is a number: 0 is an object; an atom of predicate number p is 1 + 5p and one of
-TRUE_GOAL, FALSE_GOAL (for goals), their negative counterparts, or PLAIN. As in wlplan, negative goals have no edges.
+Nodes are the objects, the atoms of the goal, and the atoms that are true. An edge joins an atom with each of its
+arguments and is labelled with the position. The kind of a node is a number: 0 for an object; for an atom of predicate
+number p it is 1 + 5p plus one of TRUE_GOAL, FALSE_GOAL (for goals), their negative counterparts, or PLAIN. As in
+wlplan, negative goals have no edges.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Node(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A value of a variable: no atom; an atom that makes the goal node `goal` true; or a node of its own."""
+    """What a value of a variable adds to the graph: nothing, the truth of the goal node `goal`, or a new node."""
 
     is_a: int | None = None
     goal: int = -1
@@ -68,8 +69,8 @@ def layout_of(
     statics: str = "all",
     known: Mapping[int, int] | None = None,
 ) -> Layout:
-    """`predicates`: of the ranker, in its order. `statics`: which atoms that never change are nodes; `auto` takes those
-    whose colour is `known`."""
+    """`predicates`: the ranker's, in its order. `statics`: which of the atoms that never change become nodes; `auto`
+    takes those whose colour is `known`."""
     lifted = task.lifted
     number = {name: index for index, (name, _) in enumerate(predicates)}
     index = {named.name: place for place, named in enumerate(lifted.objects)}

@@ -1,7 +1,7 @@
 """The files of wlplan: a zip archive with one `.params` and one `.opts`, or the `.params` alone; both are JSON.
 
-Nothing but JSON is read, and no more of it than a ranker can need. wlplan 2.0 writes the key of a colour with the
-node's own colour first, wlplan 2.1 with the own colour last; here it always comes first.
+Only JSON is read, and no more of it than a ranker can need. In the key of a colour, wlplan 2.0 writes the node's own
+colour first and wlplan 2.1 writes it last; here it always comes first.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ KIND = "a Weisfeiler-Leman ranker written by wlplan (a zip file with a .params f
 MAX_FILE_BYTES = 64 * 2**20
 MAX_JSON_BYTES = 256 * 2**20
 MAX_ITERATIONS = 64
-OWN_FIRST, OWN_LAST = (2, 0), (2, 1)  # versions of wlplan, by where a key has the own colour
+OWN_FIRST, OWN_LAST = (2, 0), (2, 1)  # versions of wlplan, by the place of the own colour in a key
 Key = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class WlModel:
-    """A ranker as it is stored, checked."""
+    """A ranker as it is stored, after all checks."""
 
     domain: str
     predicates: tuple[tuple[str, int], ...]
@@ -41,9 +41,9 @@ class WlModel:
     multiset: bool
     """Whether a colour counts equal neighbours, or only says that there are some."""
     initial: dict[int, int]
-    """From what a node is (`misstep.policies.wl.layout`) to its first colour."""
+    """Maps the kind of a node (`misstep.policies.wl.layout`) to its first colour."""
     layers: tuple[dict[Key, int], ...]
-    """Of each iteration: from the own colour, then position, colour and count of the neighbours, to the new colour."""
+    """For each iteration: maps the own colour and the neighbours' positions, colours and counts to the new colour."""
     weights: NDArray[np.float64]
     """Of each colour."""
     digest: str = ""
@@ -174,7 +174,7 @@ def _key(text: str, own_first: bool) -> Key:
 
 
 def encode(model: WlModel) -> dict[str, Any]:
-    """As wlplan 2.1 writes it."""
+    """The document as wlplan 2.1 writes it."""
     tables: list[dict[str, int]] = [{str(raw): c for raw, c in model.initial.items()}]
     for layer in model.layers:
         tables.append({".".join(map(str, (*key[1:], key[0]))): c for key, c in layer.items()})
@@ -201,7 +201,7 @@ def encode(model: WlModel) -> dict[str, Any]:
 
 
 def write_model(model: WlModel, path: Path, options: dict[str, Any]) -> None:
-    """Write an archive, all or nothing; `options` says how the ranker was made. Equal content, equal bytes."""
+    """Write an archive, all or nothing; `options` says how the ranker was made. Equal content gives equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for ending, document in (("params", encode(model)), ("opts", options)):

@@ -1,4 +1,4 @@
-"""The colours of Weisfeiler and Leman as they are defined: to train rankers with, and to test the core against."""
+"""Weisfeiler-Leman colours computed directly from their definition, to train rankers and to test the core."""
 
 from __future__ import annotations
 

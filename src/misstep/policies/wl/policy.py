@@ -33,11 +33,11 @@ class Options:
     choose: int = 0
     """0: greedy; otherwise how many states hill climbing looks at."""
     statics: str = "auto"
-    """Which atoms that never change are in the graph: those of predicates that training met, all, none."""
+    """Which of the atoms that never change are in the graph: those of predicates seen in training, all, or none."""
 
 
 class WlPolicy(NativePolicy):
-    """Goes to the successor of least value, or towards the nearest state of lower value."""
+    """Moves to the successor with the lowest value, or towards the nearest state with a lower value."""
 
     failure = "the ranker gives infinite or undefined numbers"
 

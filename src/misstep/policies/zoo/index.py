@@ -1,9 +1,8 @@
 """The policies of the zoo: what each is, which task it is for, and which bugs it is known to have.
 
-The table is `index.json`, beside the files that it names. The bugs are exact. For a planning task they are counted over
-all states that can be reached and are no goals, each judged with the truth about the whole task;
-`tests/policies/test_zoo.py` counts them again. For a model they are what the card of the network says of the starts of
-its unsafe runs.
+The table is `index.json`, beside the files that it names. The numbers of bugs are exact. For a planning task they count
+all reachable states that are not goals, each judged by an exhaustive search; `tests/policies/test_zoo.py` counts them
+again. For a model they are the starts of unsafe runs that the card of the network lists.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ class Entry:
 
     name: str
     spec: str  # {zoo} stands for the folder of the zoo, {python} for the running interpreter
-    generator: str  # of the task or the model that it is for
+    generator: str  # makes the task or the model that it is for
     sizes: Mapping[str, int | str | bool]
     seed: int
     summary: str  # what it does and what is wrong with it, in one sentence
-    states: int  # that the bugs were counted over
+    states: int  # states over which the bugs were counted
     bugs: Mapping[str, int]  # how many of each kind
     extra: str | None  # the extra of Misstep that it needs
 
@@ -55,7 +54,7 @@ class Entry:
 
     @property
     def files(self) -> list[Path]:
-        """Its files in the zoo; none of a network that is shipped elsewhere."""
+        """Its files in the zoo; empty for a network that is shipped elsewhere."""
         found = _FILE.search(self.spec)
         if found is None:
             return []

@@ -120,7 +120,7 @@ class RiskAnalysis:
         self._ids = [self.system.id(state) for state in self.starts]
         self._chain: _Part | None = None
         self._all: _Part | None = None
-        self._stops = False  # the policy may end its run where a strategy would have to go on
+        self._stops = False  # the policy may end its run where a strategy would have to continue
         self._sample: Sample | None = None
         self._samples: dict[State, Sample] = {}
 
@@ -244,7 +244,7 @@ class RiskAnalysis:
         remarks = list(self.remarks)
         if self._stops:
             remarks.append(
-                "the policy stops in some states, which ends its run safely; a strategy has to go on there, so that "
+                "the policy stops in some states, which ends its run safely; a strategy has to continue there, so that "
                 "the least risk may be above the policy's"
             )
         if self._all is not None and self._all.game.edge_count > self._all.game.label_count:

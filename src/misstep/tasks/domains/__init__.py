@@ -1,4 +1,4 @@
-"""The built-in domains: seeded generators of solvable instances, from toys to out of reach.
+"""The built-in domains: seeded generators of solvable instances, from very small ones to ones that no planner solves.
 
 The same domain, sizes and seed give the same text, byte for byte, on every machine.
 """

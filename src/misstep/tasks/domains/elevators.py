@@ -1,7 +1,7 @@
 """Elevators: slow lifts within blocks of floors and fast ones between them take passengers to their floors.
 
 A slow lift serves the floors of one block, and neighbouring blocks share a floor; a fast lift stops at the shared
-floors only. Lifts hold few passengers. Starting a slow lift is cheap and a long way with it is dear; for a fast one it
+floors only. Lifts hold few passengers. Starting a slow lift is cheap, but long rides are expensive; for a fast one it
 is the other way round. Everything can be undone, so there are no dead ends, and because there is a slow lift in every
 block, every instance is solvable. A cheap plan has to combine the two kinds and to share the rides.
 

@@ -1,4 +1,4 @@
-"""Cells of a grid: their names, who is beside whom, and regions of them that hang together."""
+"""Cells of a grid: their names, their neighbours, and connected regions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a model says about probabilities, and what it leaves open.
+"""Remarks on the probabilities of a model: which it gives, and which it leaves open.
 
 Whether a state is safe does not depend on probabilities: every outcome with a positive one can happen, however small it
-is, and one with probability 0 cannot. Whoever computes with probabilities (`misstep risk`, episodes of a learner) has
-to take something for what the model leaves to nobody: several edges of one label, silent edges that are steps of the
-environment and the values of a non-deterministic assignment are equally likely then. These remarks say where that
+is, and one with probability 0 cannot. Computations with probabilities (`misstep risk`, episodes of a learner) need an
+assumption for the choices that the model leaves open: several edges of one label, silent edges that are steps of the
+environment, and the values of a non-deterministic assignment are then equally likely. These remarks say where that
 matters.
 """
 
@@ -23,7 +23,7 @@ class Chances:
     silent: bool = False  # silent edges are steps of the environment
 
     def on_loading(self) -> tuple[str, ...]:
-        """What a user should know before anything is computed."""
+        """Remarks for every user of the model."""
         if not self.impossible:
             return ()
         count = len(self.impossible)
@@ -35,7 +35,7 @@ class Chances:
         )
 
     def on_probabilities(self) -> tuple[str, ...]:
-        """What a user should know who reads probabilities of runs."""
+        """Remarks for users who read probabilities of runs."""
         found = []
         if not self.given:
             found.append(

@@ -1,7 +1,7 @@
-"""JSON documents, read with their places: every error names the file and the path inside it.
+"""Reads JSON documents such that every error names the file and the path inside it.
 
-A `Cursor` is a value together with where it stands. Any object may be `{"file": "other.jani"}`: then
-it stands for the content of that file, and the path starts anew there.
+A `Cursor` is a value together with its place. Any object may be `{"file": "other.jani"}`: it then
+stands for the content of that file, and the path starts anew there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from misstep.files import read_bytes
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 900  # chains of operators are nested in JANI
 MAX_INCLUDES = 10_000
-# Keys that say nothing about the model.
+# Keys that do not affect the model.
 REMARKS = {"comment", "metadata"}
 
 
@@ -37,7 +37,7 @@ class Documents:
         return Cursor(self, (path,), "", self._value(path))
 
     def give(self, name: str, content: bytes) -> None:
-        """Keep a document that no file holds."""
+        """Keep a document that is not in a file."""
         self.contents[name] = content
         self._parsed[name] = parse(content, name)
 
@@ -100,7 +100,7 @@ class Cursor:
         self, documents: Documents, trail: tuple[Path, ...], path: str, value: Any
     ) -> None:
         self.documents = documents
-        self.trail = trail  # the file, behind the files that include it
+        self.trail = trail  # the files that include it, then the file itself
         self.path = path
         self.value = value
         while isinstance(self.value, dict) and self.value.keys() - REMARKS == {"file"}:
@@ -193,7 +193,7 @@ class Cursor:
 
 
 def shown(value: Any) -> str:
-    """A value as far as it fits in a message."""
+    """A value, shortened to fit in a message."""
     if isinstance(value, dict):
         return "an object with " + ", ".join(map(repr, list(value)[:4])) if value else "{}"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Edges of the automata, and the vectors by which they move together."""
+"""Edges of the automata, and the synchronisation vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from misstep.tasks.jani.model import Automaton, ModelReader
 from misstep.tasks.jani.selection import Choices, is_selection, read_choices
 from misstep.tasks.jani.types import Type
 
-# Slot, length of the array (0: plain), index, value, level, place; what a non-deterministic one chooses from.
+# Slot, length of the array (0: plain), index, value, level, place; the values of a non-deterministic assignment.
 Assignment: TypeAlias = "tuple[int, int, int, int, int, str, Choices | None]"
 Destination: TypeAlias = "tuple[int, list[tuple[int, int]], list[Assignment], str]"
 Edge: TypeAlias = "tuple[int, list[Destination], str]"
@@ -21,7 +21,7 @@ SILENT = -1
 
 
 def read_edges(model: ModelReader) -> list[str]:
-    """Hands all edges and vectors to the builder; the labels that policies choose from."""
+    """Passes all edges and vectors to the builder; returns the labels that policies choose from."""
     bind_transients(model)
     edges = [_by_action(model, automaton) for automaton in model.automata]
     model.chances.shared = any(len(own) > 1 for by in edges for own in by.values())
@@ -49,7 +49,7 @@ def read_edges(model: ModelReader) -> list[str]:
 def _vectors(model: ModelReader) -> list[tuple[str | None, list[str | None]]]:
     system = model.node.get("system")
     if system is None or "syncs" not in system:
-        # With one automaton, every action is its own vector; several move by their vectors only.
+        # With one automaton, every action is its own vector; several automata move only by their vectors.
         return [(action, [action]) for action in model.actions] if len(model.automata) == 1 else []
     vectors = []
     for sync in system["syncs"].items("a list of synchronisation vectors"):
@@ -91,7 +91,7 @@ def _by_action(model: ModelReader, automaton: Automaton) -> dict[str | None, lis
 
 
 def _check_rewards(model: ModelReader, edge: Cursor) -> None:
-    """Storm writes rewards as assignments of edges, which JANI does not know; others must not be overlooked."""
+    """Ignores rewards, which Storm writes as assignments of edges, unlike JANI; refuses all other such assignments."""
     transient = {own.name.rpartition(".")[2] for own in model.variables if own.transient}
     for item in edge.list_of("assignments"):
         written = item["ref"].value
@@ -227,7 +227,7 @@ def _kind(model: ModelReader, target: Cells) -> Type:
 
 
 def _place(model: ModelReader, target: Cells) -> tuple[int, int, int]:
-    """The slot of a cell; or the first one of its array, the length of that, and the index."""
+    """The slot of a cell; or the first slot of its array, the array's length, and the index."""
     if target.offset is None:
         return target.first, 0, -1
     offset = model.compiler.builder.constant(target.offset)
@@ -237,7 +237,7 @@ def _place(model: ModelReader, target: Cells) -> tuple[int, int, int]:
 
 
 def bind_transients(model: ModelReader) -> None:
-    """Tell the builder what the locations say of transient variables, and let conditions read just that.
+    """Tell the builder which values the locations give to transient variables; conditions read these values.
 
     Assignments read the transient variables themselves, which other assignments of the same step may have changed.
     """

@@ -1,9 +1,9 @@
-"""A task as a game for learners: start somewhere, take a label, see where it leads and what that is worth.
+"""Episodes on a model for learners: reset to a start state, choose labels, get the next states and rewards.
 
 Outcomes are drawn by the model's probabilities, where edges of the same label are equally likely; or uniformly from the
-distinct ones, so that a rare accident comes up often enough to be learnt from. Where an episode ends is the same as
-everywhere: unsafe first, then goal, then dead end. Where the environment alone can move it does, so that a learner is
-asked where it has a choice.
+distinct ones, so that a rare accident happens often enough to be learnt from. Episodes end as everywhere in Misstep:
+unsafe first, then goal, then dead end. If only the environment can move, it does, so that a learner is asked only where
+it has a choice.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from misstep._core import CounterRandom, JaniEngine
 from misstep.errors import UsageError
 from misstep.tasks.jani.task import JaniTask
 
-End = Literal["", "unsafe", "goal", "dead_end"]  # "": the episode goes on
+End = Literal["", "unsafe", "goal", "dead_end"]  # "": the episode continues
 START_TRIES = 1000
-MOST_ALONE = 1000  # moves of the environment in a row: it may go round in circles
+MOST_ALONE = 1000  # moves of the environment in a row: it may cycle
 SAME = 1e-12  # probabilities that differ by rounding
 
 
 @dataclass(frozen=True)
 class Rewards:
-    """The one of the state that a step leads to; `step` if that is none of the special ones."""
+    """The reward for the state that a step leads to; `step` if it is not unsafe, a goal or a dead end."""
 
     goal: float = 100.0
     unsafe: float = -100.0
@@ -44,7 +44,7 @@ class Rewards:
 
     @property
     def scale(self) -> float:
-        """The largest of them by size; 1 if all are zero."""
+        """The largest absolute value of them; 1 if all are zero."""
         return max(map(abs, asdict(self).values())) or 1.0
 
 
@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
 
 class Episodes:
-    """Plays on an engine of its own, by state ids."""
+    """Runs episodes on its own engine, by state ids."""
 
     def __init__(
         self, task: JaniTask, rewards: Rewards | None = None, *, uniform_outcomes: bool = False
@@ -67,7 +67,7 @@ class Episodes:
         self.label_count = len(task.labels)
 
     def start(self, random: CounterRandom) -> int:
-        """A start state where there is something to do."""
+        """A start state where some label applies."""
         for _ in range(START_TRIES):
             state = self._settled(self.engine.sample_initial(random), random)
             if not self.engine.is_terminal(state):
@@ -79,7 +79,7 @@ class Episodes:
         )
 
     def step(self, state: int, label: int, random: CounterRandom) -> Step:
-        """The label has to be applicable."""
+        """Takes a label, which must be applicable."""
         outcomes = self.engine.outcomes(state, label)
         if not outcomes:
             raise UsageError(
@@ -91,7 +91,7 @@ class Episodes:
         return Step(after, self.rewards.of(end), end)
 
     def _settled(self, state: int, random: CounterRandom) -> int:
-        """Where the environment leaves it to the learner, or the episode ends."""
+        """Lets the environment move until the learner has a choice or the episode ends."""
         engine, alone = self.engine, self.engine.environment_label
         for _ in range(0 if alone < 0 else MOST_ALONE):
             if engine.is_terminal(state) or engine.applicable(state) != [alone]:

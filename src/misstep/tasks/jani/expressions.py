@@ -1,8 +1,8 @@
 """Expressions of JANI, checked and handed to the native builder.
 
-The builder folds constants and knows the types; what is done here is names: constants, variables, `let` and calls of
-functions (by putting the definition in place), and arrays. An array variable is a block of slots, so that an access is
-a slot or an indexed slot; any other array is the tuple of its elements.
+The builder folds constants and checks types. This module resolves names (constants, variables, `let`, and calls of
+functions, which are inlined) and arrays. An array variable is a block of slots, so that an access is a slot or an
+indexed slot; any other array is the tuple of its elements.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ TRIGONOMETRIC = ("sin", "cos")
 UNARY = ("¬", "floor", "ceil", "abs", "sgn", "trc", *TRIGONOMETRIC)
 CONSTANTS = {"e": math.e, "π": math.pi}
 MAX_CELLS = 1_000_000
-MAX_CALLS = 100_000  # of functions, all in all: they may call each other in ever more places
+MAX_CALLS = (
+    100_000  # inlined calls in total, since functions that call each other can grow exponentially
+)
 NEGATION = "negation"  # what "-" is if it has one operand
 
 
 @dataclass(frozen=True)
 class Cells:
-    """An array variable, or what is left of it after some indices: slots from `first + offset` on."""
+    """An array variable, or a part of it after some indices: the slots from `first + offset` on."""
 
     first: int
     size: int  # of the whole variable
@@ -53,7 +55,7 @@ class Function:
 
 
 class Scope:
-    """What names mean, innermost first."""
+    """The meanings of names, innermost first."""
 
     def __init__(self, outer: Scope | None = None) -> None:
         self.outer = outer
@@ -84,7 +86,7 @@ class Compiler:
     # -- with a type ------------------------------------------------------------------------------
 
     def of_type(self, node: Cursor, scope: Scope, base: str) -> int:
-        """A scalar of a type; integers are converted where a real is wanted."""
+        """A scalar of a type; integers are converted if a real is expected."""
         return self.converted(node, self.scalar(node, scope), base)
 
     def converted(self, node: Cursor, value: int, base: str) -> int:
@@ -142,7 +144,7 @@ class Compiler:
         return value
 
     def expression(self, root: Cursor, scope: Scope) -> Value:
-        """Operands before operators, with a list of what is open: chains may be longer than Python's stack."""
+        """Operands before operators, with an explicit stack: chains may be deeper than Python's own stack allows."""
         open_nodes: list[tuple[Cursor, str | None]] = [(root, None)]
         done: list[Value] = []
         while open_nodes:
@@ -370,7 +372,7 @@ SPECIAL: dict[str, Callable[[Compiler, Cursor, Scope], Value]] = {
     "av": Compiler._array_value,
     "ac": Compiler._array_constructor,
 }
-# Operators of JANI and its extensions that are not for us: those get another message than a typing error.
+# Operators of JANI and its extensions that we do not support; their message differs from that of a typing error.
 NOT_SUPPORTED = {
     *("exists", "forall", "Pmin", "Pmax", "Emin", "Emax", "filter", "der", "nv", "empty"),
     *("some", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh"),

@@ -4,10 +4,10 @@ Observations are the values of a state, actions are the labels by number; `info[
 the state just reached. Outcomes are drawn as in `episodes`. `gymnasium.make("misstep.gym:misstep/Jani-v0", model=FILE)`
 makes one without any import of ours; importing this module registers the plain id as well.
 
-Learners that want to be safe ask `next_state_safety`, `safe_action`, `safe_actions` and `distance_to_unsafe`. With
-`mask="safe"` the mask leaves only labels that are known to be safe, where there is one. With `safety=True` each `info`
-says of the state just reached whether it is safe (`next_state_safety`: True, False, or None if unknown), a safe action
-in it (`next_safe_action`, -1 if none is known) and `distance_to_unsafe`.
+For safe learning there are `next_state_safety`, `safe_action`, `safe_actions` and `distance_to_unsafe`. With
+`mask="safe"` the mask leaves only labels that are known to be safe, if there is one. With `safety=True` each `info`
+tells about the state just reached: whether it is safe (`next_state_safety`: True, False, or None if unknown), a safe
+action in it (`next_safe_action`, -1 if none is known) and `distance_to_unsafe`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Masks = Literal["applicable", "safe"]
 
 
 class Lookahead(Protocol):
-    """What decides safety, by ids of the engine: `misstep.safety.lookahead`."""
+    """The interface of the safety analysis, by ids of the engine; `misstep.safety.lookahead` implements it."""
 
     def is_safe(self, state: int) -> bool | None: ...
     def label_is_safe(self, state: int, label: int) -> bool | None: ...
@@ -131,7 +131,7 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         return self._observation(), float(reward), bool(end), truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """By the name under which learners with masks look for it.
+        """The mask, under the name that learners with masks look for.
 
         With `mask="safe"`, the labels that are known to be safe; where there is none, those that apply, because a
         mask that forbids everything has no meaning to a learner.
@@ -146,7 +146,7 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
 
     @cached_property
     def lookahead(self) -> Lookahead:
-        """Made when it is first asked. It lies to the right of tasks in the order of imports: hence the name."""
+        """Made on first use. It is imported by its name, because tasks come before safety in the order of imports."""
         module = import_module("misstep.safety.lookahead")
         found: Lookahead = module.Lookahead(self.task, self.episodes.engine)
         return found
@@ -166,11 +166,11 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         return mask
 
     def safe_action(self) -> int | None:
-        """The safe action that keeps farthest from unsafe states; None where no action is known to be safe."""
+        """The safe action that keeps farthest from unsafe states; None if no action is known to be safe."""
         return self.lookahead.safe_label(self._begun())
 
     def distance_to_unsafe(self) -> float:
-        """How far the state looks from being unsafe; 0 exactly where the measured condition holds."""
+        """An estimate of the distance to unsafe states; 0 exactly if the measured condition holds."""
         return self.episodes.engine.distance(self._begun())
 
     def _begun(self) -> int:

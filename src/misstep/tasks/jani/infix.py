@@ -1,4 +1,4 @@
-"""Conditions as people type them, as expressions of JANI: `speed >= 3 and not (gap > 1 or done)`.
+"""Parses conditions as users type them, such as `speed >= 3 and not (gap > 1 or done)`, to JANI expressions.
 
 From weak to strong: `or`, `and`, `not`, one comparison, `+ -`, `* / %`, unary minus. Functions are `min`, `max`, `abs`,
 `floor`, `ceil`, `pow` and `ite(condition, then, otherwise)`; `a[i]` is a cell of an array. JANI's own signs are
@@ -39,7 +39,7 @@ _WORDS = {"or", "and", "not", "true", "false"}
 
 
 def parse_condition(text: str, option: str) -> Json:
-    """The expression of a text; `option` is what the user typed it after."""
+    """The expression of a text; `option` is the option that the user gave it to."""
     return _Parser(text, option).whole()
 
 

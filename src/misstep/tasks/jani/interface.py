@@ -1,9 +1,9 @@
 """Interface files (.jani2nnet): which variables a policy sees, and which label each of its outputs stands for.
 
 JSON: `file` is the network, relative to the interface; `input` lists variables, cells of arrays, locations and
-constants of the model; `output` lists labels. Not every variable need be an input: a policy may be blind to a part of
-the state. What the file of the network does not say about it may stand here: `activation`, `layer-norm`, `part` and
-`check`, a file of golden rows (docs/networks.md).
+constants of the model; `output` lists labels. Not every variable need be an input: a policy may see only a part of the
+state. The interface may add what the file of the network does not say: `activation`, `layer-norm`, `part` and `check`,
+a file of golden rows (docs/networks.md).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class InterfaceInput:
 
 @dataclass(frozen=True)
 class JaniInterface:
-    """Inputs and outputs of a policy. It may be blind to part of the state; that is legal."""
+    """Inputs and outputs of a policy, which may see only a part of the state."""
 
     inputs: tuple[InterfaceInput, ...]
     outputs: tuple[str, ...]  # labels, by output neuron
@@ -59,7 +59,7 @@ class JaniInterface:
         positions = {name: i for i, name in enumerate(task.variable_names)}
         columns = []
         for item in self.inputs:
-            # A local variable goes by its bare name where that is unique.
+            # A local variable may be given by its bare name if that is unique.
             bare = item.name if item.index is None else f"{item.name}[{item.index}]"
             found = positions.get(str(item), None if item.location else positions.get(bare))
             if found is None and bare not in task.constants:
@@ -152,7 +152,7 @@ def _input(node: Cursor) -> InterfaceInput:
     name = node["name"].text("the name of a variable")
     index = _index(node["index"]) if node.value.get("index") is not None else None
     if "automaton" not in node:
-        # Only the missing key tells the location of an automaton from a cell of a global array.
+        # Only the missing key distinguishes the location of an automaton from a cell of a global array.
         return InterfaceInput(name, index=index, location=index is not None)
     owner = node["automaton"]
     if owner.value is None:

@@ -1,7 +1,7 @@
-"""From a JANI file, or a PRISM model that is translated to JANI, to a task.
+"""Loads a task from a JANI file, or from a PRISM model, which is translated to JANI.
 
-What is unsafe, where runs start and what the goal is may also be given beside the model: as conditions in words, or as
-JSON. They become a property of their own, which is kept with the files of the model like any other.
+The unsafe states, the start states and the goal may also be given separately from the model, as conditions in text or
+as JSON. They become a property of their own, which is kept with the files of the model like any other.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def load_jani(
 def _give_property(
     documents: Documents, model: Path, chosen: str | None, given: Mapping[str, str | Json]
 ) -> str:
-    """Keep a property of what was given beside the model; the rest of it is that of the chosen one."""
+    """Keep a property made from the user's conditions; its other parts come from the chosen property."""
     expression: dict[str, Any] = {"op": "PA"}
     if given["unsafe"] is not None and chosen is not None:
         raise UsageError("both a property and what is unsafe", expected="one of them")
@@ -113,7 +113,7 @@ def _give_property(
 
 
 def _node(given: str | Json, option: str) -> Json:
-    """A condition in words, an expression of JANI, or the file of one."""
+    """A condition as text, a JANI expression, or a file with one."""
     if not isinstance(given, str):
         return given
     path = Path(given)
@@ -123,7 +123,7 @@ def _node(given: str | Json, option: str) -> Json:
 
 
 def _in_the_users_words(where: str | None) -> str | None:
-    """A place in the property that was made of options, as the option."""
+    """Names the option instead of a place in the property that was made from options."""
     for key, option in _OPTIONS.items():
         if where is not None and where.startswith(f"{GIVEN}: expression.{key}"):
             return option
@@ -131,7 +131,7 @@ def _in_the_users_words(where: str | None) -> str | None:
 
 
 def rebuild(source: Mapping[str, Any]) -> JaniTask:
-    """The same task again, from the content that was read then."""
+    """The same task again, from the stored content of its files."""
     rest = {key: value for key, value in source.items() if key not in ("world", "name", "files")}
     return _build(Documents(source["files"]), source["name"], rest)
 

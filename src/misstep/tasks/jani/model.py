@@ -1,7 +1,7 @@
-"""A model: its constants, variables, automata and how these move together.
+"""A model: its constants, variables, automata and their composition.
 
-A state has a slot for the location of each automaton with more than one, then one for each variable that is not
-transient: global ones first, then those of the automata, in the order of the composition.
+A state has a slot for the location of each automaton with more than one location, then a slot for each variable that is
+not transient: global ones first, then those of the automata, in the order of the composition.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Automaton:
     initial_locations: list[int]
     slot: int | None = None  # of the location; None where there is only one
     scope: Scope = field(default_factory=Scope)
-    # The same for guards and probabilities: a transient variable is what the locations say.
+    # The same for guards and probabilities, in which the locations give the values of transient variables.
     reading: Scope = field(default_factory=Scope)
 
     def location(self, node: Cursor) -> int:
@@ -56,7 +56,7 @@ class Automaton:
 
 @dataclass
 class ModelReader:
-    """What the parts of the front end share while a model is being read."""
+    """The data that the parts of the front end share while a model is read."""
 
     node: Cursor
     compiler: Compiler
@@ -167,14 +167,14 @@ def _declare_all(
     taken = Counter(names)
     property_scope = Scope(scope)
     variables: list[Variable] = []
-    # States are what comes before the transient variables.
+    # A state consists of everything before the transient variables.
     for transient in (False, True):
         for (automaton, item), name in zip(declarations, names, strict=True):
             if is_transient(item) != transient:
                 continue
             unique = taken[name] == 1
             own = scope if automaton is None else automaton.scope
-            # A name may be used again by another automaton, but not hide a global one.
+            # Two automata may use the same name, but it must not hide a global one.
             if own.find(name) is not None:
                 item["name"].fail(f"{name!r} is declared twice", "distinct names")
             text = name if automaton is None or unique else f"{automaton.name}.{name}"

@@ -1,6 +1,6 @@
-"""PRISM models, by way of JANI: stormpy reads and translates them, and from there on they are models like all others.
+"""PRISM models: stormpy translates them to JANI, and from then on they are models like all others.
 
-What is kept with a task is the translation, so that records can be replayed where stormpy is not installed. Labels
+The translation is kept with a task, so that records can be replayed where stormpy is not installed. Labels
 (`label "crash" = ...`) become transient Boolean variables, which conditions can name: `--unsafe crash`. Rewards are
 dropped, since nothing here reads them. Commands without an action become silent edges.
 """
@@ -15,7 +15,7 @@ from misstep.errors import InputFormatError, MissingDependencyError, Unsupported
 from misstep.files import read_bytes
 
 SUFFIXES = (".prism", ".nm", ".pm", ".sm")
-TYPES = ("dtmc", "mdp", "ctmc", "ma")  # the last two are known to JANI, whose reader refuses them
+TYPES = ("dtmc", "mdp", "ctmc", "ma")  # JANI has the last two as well, and its reader refuses them
 MAX_BYTES = 16 * 2**20
 
 
@@ -57,7 +57,7 @@ def translate_prism(path: Path) -> bytes:
 
 
 def _without_rewards(document: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Storm writes rewards of commands as assignments of edges, which JANI does not know."""
+    """Removes rewards of commands, which Storm writes as assignments of edges, unlike JANI."""
     transient = {own["name"] for own in document.get("variables", ()) if own.get("transient")}
     for automaton in document.get("automata", ()):
         for edge in automaton.get("edges", ()):

@@ -5,8 +5,8 @@ states), `objective.goal`, and optionally `x-distance`, a condition that guides 
 the place of `reach`. Without `start`, runs begin in the initial states of the model.
 
 A reachability property of JANI can be chosen by its name: `F unsafe`, `true U unsafe` or `G safe`, behind a probability
-or a quantifier (`Pmax`, `∀`) and a filter over the initial states. Whether reaching is good or bad is not said in the
-model, so none is taken that the user has not named.
+or a quantifier (`Pmax`, `∀`) and a filter over the initial states. The model does not say whether reaching is good or
+bad, so such a property is used only if the user names it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _op(node: Cursor) -> str | None:
 
 
 def _avoided(expression: Cursor) -> tuple[Cursor, bool] | None:
-    """What a reachability property is about, and whether the danger is that it does not hold; None: it is another."""
+    """The condition of a reachability property, and whether violating it is unsafe; None for other properties."""
     node = expression
     if _op(node) == "filter" and "values" in node:
         if "states" in node and _op(node["states"]) != "initial":
@@ -122,7 +122,7 @@ def _avoided(expression: Cursor) -> tuple[Cursor, bool] | None:
 
 
 def as_safety(expression: Cursor) -> Any:
-    """The property as one of the kind PA: itself, or what a reachability property says in other words."""
+    """The property as one of the kind PA: itself, or a reachability property rewritten."""
     avoided = _avoided(expression)
     if avoided is None:
         return expression.value
@@ -265,7 +265,7 @@ def _all(model: ModelReader, conditions: list[int]) -> int:
 
 
 def _listed(model: ModelReader, node: Cursor) -> list[State]:
-    """The states that an entry of a list stands for: several if it leaves several initial locations open."""
+    """The states that an entry of a list describes: several if it leaves several initial locations open."""
     values: dict[int, bool | int | float | None] = {}
     for variable in _state_variables(model):
         values.update(variable.cells())

@@ -1,8 +1,7 @@
 """Non-deterministic assignments: `{"op": "nondet", "var": "v", "exp": condition}` writes any value that fits.
 
-The values are those of the variable that is written, so that they can be listed: Booleans, and integers with bounds,
-which the variable has or the condition gives. The condition is put together once for each of them, with the value in
-the place of the name.
+The possible values are those of the variable that is written, so they can be listed: Booleans, and integers whose
+bounds come from the variable or the condition. The condition is built once for each value, which replaces the name.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def is_selection(node: Cursor) -> bool:
 
 
 def read_choices(compiler: Compiler, node: Cursor, scope: Scope, kind: Type) -> Choices:
-    """What can be written to a variable of the type; values whose condition never holds are left out."""
+    """The values that can be written to a variable of the type, without those whose condition never holds."""
     builder = compiler.builder
     name = node["var"].text("a name")
     if scope.find(name) is not None:
@@ -74,7 +73,7 @@ def _values(compiler: Compiler, node: Cursor, scope: Scope, kind: Type) -> range
 
 
 def _bounds(compiler: Compiler, node: Cursor, name: str, scope: Scope) -> Iterator[tuple[str, int]]:
-    """Comparisons of the value with constant integers, of which all have to hold."""
+    """Comparisons of the value with constant integers that must all hold."""
     symbol = node.value.get("op") if isinstance(node.value, dict) else None
     if symbol == "∧":
         yield from _bounds(compiler, node["left"], name, scope)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a policy of a model chooses."""
+    """A label, as a policy for a model chooses it."""
 
     number: int
     name: str
@@ -64,12 +64,12 @@ class ModelStateView(dict[str, Any]):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Names of the labels that apply."""
+        """The names of the applicable labels."""
         return tuple(self.task.labels[label] for label in self.task.reader.applicable(self._known))
 
     @cached_property
     def actions(self) -> tuple[Label, ...]:
-        """The labels that apply, with their numbers."""
+        """The applicable labels, with their numbers."""
         applicable = self.task.reader.applicable(self._known)
         return tuple(Label(label, self.task.labels[label]) for label in applicable)
 
@@ -86,7 +86,7 @@ class ModelStateView(dict[str, Any]):
         return [ModelStateView.of_id(id, self.task, reader) for id in ids]
 
     def successors(self) -> list[tuple[Label, list[ModelStateView]]]:
-        """Each label that applies, and the states that may come next."""
+        """Each applicable label, and the states that may come next."""
         return [(label, self.after(label)) for label in self.actions]
 
     @property
@@ -124,7 +124,7 @@ class ModelStateView(dict[str, Any]):
 
 
 class ModelStateBatch(Sequence[ModelStateView]):
-    """Many states of one model: a sequence of views, each made when it is looked at, and one array."""
+    """Many states of one model: a sequence of views, which are made on access, and one array."""
 
     def __init__(self, ids: Sequence[int], task: JaniTask, engine: JaniEngine) -> None:
         self._ids = list(ids)
@@ -134,12 +134,12 @@ class ModelStateBatch(Sequence[ModelStateView]):
 
     @property
     def array(self) -> NDArray[np.float64]:
-        """A state a row, a variable a column."""
+        """One row per state and one column per variable."""
         return self._engine.matrix(self._ids)
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """A state a row, a label a column: whether it applies."""
+        """Whether each label applies: one row per state and one column per label."""
         return np.array([view.mask for view in self]).reshape(len(self), len(self.task.labels))
 
     def __len__(self) -> int:

@@ -30,8 +30,8 @@ Scale = Literal["none", "l1"]
 class JaniTask:
     """States are tuples of values, in the order of `variable_names`; labels are numbered as in `labels`.
 
-    A state is unsafe, or else a goal, or else a dead end, or none of these; the first two are never left, so that
-    no label applies there. Everything that takes a state also exists by id on `engine`, which is what loops should use.
+    A state is unsafe, or else a goal, or else a dead end, or none of these. No label applies in unsafe states and
+    goals. Every method that takes a state also exists by id on `engine`, which loops should use.
     """
 
     world: ClassVar[Literal["model"]] = "model"
@@ -63,17 +63,17 @@ class JaniTask:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know about how the model was read."""
+        """Remarks for the user on how the model was read."""
         return self._chances.on_loading()
 
     @property
     def chance_remarks(self) -> tuple[str, ...]:
-        """What probabilities of runs rest on, beside what the model says."""
+        """The assumptions behind probabilities of runs, besides what the model says."""
         return self._chances.on_probabilities()
 
     @property
     def locations(self) -> Mapping[str, Sequence[str]]:
-        """The names of the values of those variables that stand for locations of automata."""
+        """The names of the values of variables that are locations of automata."""
         return self._locations
 
     def __repr__(self) -> str:
@@ -86,12 +86,12 @@ class JaniTask:
 
     @property
     def source(self) -> dict[str, Any]:
-        """All that `rebuild_task` needs to make the task again: the files that were read, and the options."""
+        """Everything that `rebuild_task` needs: the files that were read, and the options."""
         return {"world": self.world, "name": self.name, **self._source}
 
     @cached_property
     def digest(self) -> str:
-        """Identifies the task: all that was read and all options, but not where it was read from."""
+        """Identifies the task: a hash of all content and options, but not of the paths."""
         files = self._source["files"]
         rest = {key: value for key, value in self._source.items() if key not in ("files", "path")}
         contents = [hashlib.sha256(content).hexdigest() for content in files.values()]
@@ -99,7 +99,7 @@ class JaniTask:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def new_engine(self, cache_bytes: int = 0) -> JaniEngine:
-        """An engine with states and a cache of its own, for another thread or a long search."""
+        """An engine with its own states and cache, for another thread or a long search."""
         return JaniEngine(self.core, cache_bytes)
 
     @cached_property
@@ -135,11 +135,11 @@ class JaniTask:
         return self.engine.is_dead_end(self.engine.intern(state))
 
     def distance(self, state: State) -> float:
-        """How far the state looks from being unsafe; 0 exactly where the measured condition holds."""
+        """An estimate of the distance to unsafe states; 0 exactly if the measured condition holds."""
         return self.engine.distance(self.engine.intern(state))
 
     def applicable(self, state: State, *, raw: bool = False) -> list[int]:
-        """`raw` asks the model alone, which may go on behind unsafe states and goals."""
+        """`raw` asks the model alone, in which labels may apply also in unsafe states and goals."""
         id = self.engine.intern(state)
         if raw:
             return [label for label, _ in self.engine.expand(id, raw=True)]
@@ -154,8 +154,8 @@ class JaniTask:
     def probabilities(self, state: State, label: int | str) -> dict[State, float]:
         """How likely each outcome is: enabled edges of the label are equally likely, destinations as the model says.
 
-        The values of a non-deterministic assignment are equally likely as well, and edges that the environment may take
-        count as edges of the label.
+        The values of a non-deterministic assignment are equally likely as well, and edges of the environment count as
+        edges of the label.
         """
         number = self.label_id(label) if isinstance(label, str) else label
         id = self.engine.intern(state)
@@ -175,7 +175,7 @@ class JaniTask:
         return ", ".join(parts)
 
     def places(self, name: str) -> tuple[str, ...] | None:
-        """The names of the values of a variable that is the location of an automaton; None of other variables."""
+        """The names of the values of a variable that is the location of an automaton; None for other variables."""
         found = self._locations.get(name)
         return None if found is None else tuple(found)
 
@@ -216,7 +216,7 @@ class JaniTask:
     # -- start states -----------------------------------------------------------------------------
 
     def sample_initial(self, random: CounterRandom) -> State:
-        """A start state, uniformly."""
+        """A start state, drawn uniformly."""
         return self.engine.values(self.engine.sample_initial(random))
 
     def initial_states(self, max_steps: int = 2**24) -> list[State]:

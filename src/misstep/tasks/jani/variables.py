@@ -1,4 +1,4 @@
-"""Constants, functions and variables: names that get a value, or slots of the state."""
+"""Constants, functions and variables: names that have a value, or slots of the state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from misstep.tasks.jani.types import Type, read_type
 
 @dataclass(frozen=True)
 class Variable:
-    name: str  # qualified by the automaton where the bare name means several
+    name: str  # qualified by the automaton if the bare name is ambiguous
     type: Type
     shape: tuple[int, ...]
     first: int  # slot
@@ -58,8 +58,8 @@ def read_constants(
     """Fills the scope with the constants; those without a value are parameters."""
     nodes = [(node, node["name"].text("a name")) for node in model.list_of("constants")]
     for node, _ in nodes:
-        _ = node["type"]  # what has none is no constant, and nobody is asked for its value
-    # First of all: the values of other constants, and bounds of types, may depend on them.
+        _ = node["type"]  # a constant without a type is an error before any value is asked for
+    # Parameters come first: the values of other constants, and bounds of types, may depend on them.
     missing = [name for node, name in nodes if "value" not in node and name not in parameters]
     if missing:
         raise UsageError(
@@ -99,7 +99,7 @@ def read_constants(
 def named_cells(
     values: Mapping[str, Python],
 ) -> Iterator[tuple[str, bool | int | float]]:
-    """Values by name, those of arrays cell by cell: `cost[2]`."""
+    """Values by name; arrays are listed cell by cell, such as `cost[2]`."""
     for name, value in values.items():
         if isinstance(value, tuple):
             yield from named_cells({f"{name}[{i}]": cell for i, cell in enumerate(value)})

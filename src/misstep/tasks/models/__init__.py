@@ -1,4 +1,4 @@
-"""The built-in models: safety tasks in JANI, from toys to out of reach.
+"""The built-in models: safety tasks in JANI, from very small ones to ones that are too large to analyse completely.
 
 The same model, parameters and seed give the same text, byte for byte, on every machine.
 """
@@ -73,7 +73,7 @@ def generate_model(
 
 
 def _described(choices: Mapping[str, int | bool | str]) -> list[str]:
-    """Flags that are off and empty texts are not worth a word; a slash is none of a file name."""
+    """The name without flags that are off and empty texts; a slash cannot be part of a file name."""
     return [
         name if value is True else f"{name}{str(value).replace('/', '+')}"
         for name, value in choices.items()

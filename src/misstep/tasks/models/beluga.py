@@ -82,7 +82,7 @@ class Yard:
     def demands(
         self, delivered: tuple[int, int] | None = None
     ) -> Iterator[tuple[list[Expression], list[Expression]]]:
-        """The cases of a redraw: which lines are unfinished, and what the next demand can then be.
+        """The cases of a redraw: which lines are unfinished, and which demands can come next.
 
         `delivered` is the line and the number of the jig it gets in this very step.
         """

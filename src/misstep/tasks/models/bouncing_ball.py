@@ -1,8 +1,8 @@
 """Bouncing ball: push a ball down in time, or it loses its energy and never comes up again.
 
 The ball can be pushed while it is between five and nine metres high. Unsafe is a ball too slow and too
-low to rise to five metres again, by a linear estimate: at that height a ball as fast as a fall
-from it (9.9029 m/s) is lost at standstill. Deterministic, in real numbers.
+low to rise to five metres again, by a linear estimate: the limit on the height falls from five metres
+at standstill to zero at the speed of a fall from there (9.9029 m/s). Deterministic, in real numbers.
 """
 
 from __future__ import annotations

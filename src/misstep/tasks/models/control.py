@@ -1,6 +1,6 @@
-"""What the control models share: a plant in real numbers, a clock, and a horizon that ends the run.
+"""The common parts of the control models: a plant in real numbers, a clock, and a horizon that ends the run.
 
-Every step advances the clock, so no state is met twice. The horizon is a constant of the model, and
+Every step advances the clock, so no state occurs twice. The horizon is a constant of the model, and
 reaching it safely is the goal. Beyond it nothing is applicable.
 """
 
@@ -26,7 +26,7 @@ def horizon(default: int) -> Parameter:
 def step(
     label: str, guard: Sequence[Expression], *effects: Mapping[str, Expression], likely: float = 0.5
 ) -> Edge:
-    """One step of the clock; the first effect is `likely`, the others share what is left."""
+    """One step of the clock; the first effect has the probability `likely`, the others share the rest."""
     others = len(effects) - 1
     shares = [likely if others else 1, *([(1 - likely) / others] * others if others else [])]
     return Edge(

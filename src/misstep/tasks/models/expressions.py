@@ -1,8 +1,8 @@
 """JANI expressions as the generators write them.
 
-Only operators of the core of the format: `a ≥ b` is written `b ≤ a`, so that a model declares no
-feature and every JANI tool reads it. Long conjunctions and sums become balanced trees, because some
-readers recurse.
+Only operators of the core of the format are used: `a ≥ b` is written `b ≤ a`, so that a model needs
+no features and every JANI tool reads it. Long conjunctions and sums become balanced trees, because
+some readers recurse.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the two transport lines share: a truck with a speed, packages along the way, a cliff.
+"""The common parts of the two transport lines: a truck with a speed, packages along the way, a cliff.
 
-Motion uses the speed from before the action. Whoever drives beyond an end has crashed, and that is
-unsafe. The variants add outcomes, each by itself:
+Motion uses the speed from before the action. A truck that drives beyond an end has crashed, which is
+unsafe. Each variant adds outcomes independently of the others:
 - drop: while the truck drives or pulls in with packages on board, one may fall off;
 - ice: on these cells a moving truck does not answer to acc and dec, and move makes it faster;
 - park: at the last cell a standing truck may park, and then never has to drive again.
@@ -202,7 +202,7 @@ def _parking(line: Line) -> Iterator[Edge]:
 
 
 def _draw(line: Line, names: Sequence[str], dice: Dice) -> Start:
-    """Packages spread over the truck and all cells but the last: dividers between them, at random."""
+    """Packages spread at random over the truck and all cells but the last, by random dividers."""
     places = ["cargo", *(f"load_{i}" for i in range(line.last))]
     length = line.packages + len(places) - 1
     dividers = [-1, *sorted(dice.sample(range(length), len(places) - 1)), length]

@@ -1,9 +1,9 @@
-"""What a built-in model is: a safety task as data, and the JANI document made from it.
+"""A built-in model: a safety task as data, and the JANI document made from it.
 
-All of them are one automaton with one location: the state is the values of the variables. The
-document has two properties with the same unsafety condition and goal. `safety` describes the initial
-states by a condition, exactly; `sampled` lists some of them, drawn uniformly, for those who cannot
-sample from a condition.
+Every model is one automaton with one location, so a state consists of the values of the variables.
+The document has two properties with the same unsafety condition and goal. `safety` describes the
+initial states exactly, by a condition; `sampled` lists some of them, drawn uniformly, for tools that
+cannot sample from a condition.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Variable:
     high: Expression  # may name a constant
     base: str = "int"
     input: bool = True
-    """Whether policies are meant to see it."""
+    """Whether policies should see it."""
 
 
 def reals(**bounds: float) -> list[Variable]:
@@ -72,7 +72,7 @@ class SafetyModel:
     draw: Callable[[Dice], Start]
     """A uniform draw from the initial states."""
     distance: Expression | None = None
-    """Says the same as `unsafe` or warns of it, and has more to tell about how near it is."""
+    """Equivalent to `unsafe` or weaker, but better suited to measure how near it is."""
     constants: Mapping[str, int | float] | None = None
     features: Sequence[str] = ()
 
@@ -89,7 +89,7 @@ class BuiltinModel:
 
 @dataclass(frozen=True)
 class ModelInstance:
-    """One generated model; the name holds all that is needed to generate it again."""
+    """One generated model; its name contains everything that is needed to generate it again."""
 
     world: ClassVar[str] = "model"
     name: str
@@ -103,7 +103,7 @@ class ModelInstance:
 
     @property
     def text(self) -> str:
-        """The document as a file: one variable, edge or start a line."""
+        """The document as a file, with one variable, edge or start per line."""
         lines = [f"{_compact(key)}: {_block(value)}" for key, value in self.document.items()]
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -216,7 +216,7 @@ def _compact(value: Any) -> str:
 
 
 def _block(value: Any) -> str:
-    """Lists of objects an item a line, two levels down; everything else compact."""
+    """Writes lists of objects with one item per line, two levels deep, and everything else compactly."""
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
         return "[\n  " + ",\n  ".join(_item(item) for item in value) + "\n]"
     return _compact(value)

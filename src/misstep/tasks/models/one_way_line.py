@@ -1,8 +1,8 @@
 """One-way line: a truck collects packages along a line and must not drive over its end.
 
 Packages are picked up before the last cell and dropped there. The truck cannot turn: once it has
-left a package behind, that one stays. A truck that stands at the end and cannot park has no
-choice but to accelerate, so leaving packages behind means a crash that nothing avoids any more.
+left a package behind, it cannot fetch it any more. A truck that stands at the end and cannot park
+must accelerate, so once a package is left behind, a crash cannot be avoided.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The atoms that are true in a state of a PDDL task, those that the translator dropped included.
+"""The atoms that are true in a state of a PDDL task, including those that the translator dropped.
 
 A state of the ground task is a value for each variable, and a value names one atom or none. The translator leaves out
-what never changes: static facts, and also single facts of predicates that operators do affect (the cell that is
-visited from the start). So the constant atoms are those of the initial state that no variable names; asking for static
-predicates is not enough. Atoms of variables that cannot matter for the goal are left out as well: they are shown as
-they were in the initial state.
+atoms that never change: static facts, and also single facts of predicates that operators do affect (such as the cell
+that is visited at the start). So the constant atoms are those of the initial state that no variable names; looking for
+static predicates is not enough. Atoms of variables that cannot matter for the goal are left out as well: they are shown
+as they were in the initial state.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class AtomTable:
 
 
 def goal_atoms(lifted: LiftedTask, where: str, why: str) -> tuple[Atom, ...]:
-    """The atoms of a goal that is a conjunction of atoms; `why` says who can be shown nothing else."""
+    """The atoms of a goal, which must be a conjunction of atoms; `why` is the reason for this in the message."""
     negative = [str(literal) for literal in lifted.goal if not literal.positive]
     for odd in (*lifted.unsupported_goal, *negative):
         raise UnsupportedError(
@@ -69,7 +69,7 @@ def fact_sources(task: Task) -> dict[Atom, tuple[int, int]]:
 
 
 def constant_atoms(task: Task, sources: Mapping[Atom, tuple[int, int]]) -> list[Atom]:
-    """The atoms that hold in every state and are none of the ground task."""
+    """The atoms that hold in every state and that no variable of the ground task names."""
     return [atom for atom in task.lifted.init if atom not in sources]
 
 
@@ -83,10 +83,10 @@ def type_atoms(lifted: LiftedTask, wanted: Collection[str]) -> Iterator[Atom]:
 
 
 def lost_atoms(task: Task, sources: Mapping[Atom, tuple[int, int]]) -> dict[str, Atom]:
-    """For each predicate that has one, an atom that operators change although no variable says so.
+    """For each predicate that has one, an atom that operators change although no variable names it.
 
-    There are such atoms if the translator was allowed to drop variables that do not matter for the goal. Schemas with
-    conditional or quantified effects are not looked at.
+    Such atoms exist if the translator was allowed to drop variables that do not matter for the goal. Schemas with
+    conditional or quantified effects are skipped.
     """
     lifted = task.lifted
     initial = set(lifted.init)
@@ -99,7 +99,7 @@ def lost_atoms(task: Task, sources: Mapping[Atom, tuple[int, int]]) -> dict[str,
         binding = schema.binding(arguments)
         effects = {(literal.atom.ground(binding), literal.positive) for literal in schema.effect}
         for atom, positive in effects:
-            # What is deleted and added at once stays true.
+            # An atom that is both deleted and added stays true.
             changes = (
                 atom not in initial if positive else (atom, True) not in effects and atom in initial
             )

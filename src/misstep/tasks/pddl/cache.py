@@ -1,9 +1,9 @@
 """Translations kept on disk, addressed by what went into them.
 
-An entry is one file: a line with the checksum, then the compressed SAS text. It is written next to
-its place and moved there, so a reader sees a whole entry or none, whatever else runs or is
-killed. A damaged entry is removed and counts as absent. A cache that cannot be used (read-only,
-full disk) is no cache, never an error: everything in it can be computed again.
+An entry is one file: a line with the checksum, then the compressed SAS text. It is written to a
+temporary file and then moved, so a reader sees a whole entry or none, even if the writer is killed.
+A damaged entry is removed and counts as absent. If the cache cannot be used (read-only, full disk),
+this is never an error, because everything in it can be computed again.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class TranslationCache:
         return None if self.folder is None else self.folder / f"{key}.sasz"
 
     def _files(self) -> list[tuple[Path, int, float]]:
-        """Our files with size and time of last use; other processes may remove some meanwhile."""
+        """Our files with size and time of last use; other processes may remove some in the meantime."""
         files: list[tuple[Path, int, float]] = []
         if self.folder is None:
             return files
@@ -139,7 +139,7 @@ class TranslationCache:
         now = time.time()
         for path, size, used in files:
             if path.name.startswith(_UNFINISHED_PREFIX):
-                # A young one may be another process writing right now.
+                # Another process may still be writing a recent one.
                 doomed = now - used > _UNFINISHED_SECONDS
             else:
                 doomed = total > self.max_bytes and path != keep

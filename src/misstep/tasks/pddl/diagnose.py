@@ -1,8 +1,8 @@
-"""What the translator says about a bad task, turned into one error with file and line.
+"""Turns the translator's messages about a bad task into one error with file and line.
 
-Its messages name the nested parts it was in ("Parsing domain -> Parsing action 'move' -> ..."), say
-what is wrong, and quote what it got, all without lines. The parts lead to a block of the file,
-the quote to a line inside it.
+The messages name the nested parts that were being read ("Parsing domain -> Parsing action 'move' ->
+..."), say what is wrong, and quote the text, all without lines. The parts lead to a block of the
+file, and the quote to a line inside it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Trees = tuple[Block, Block]
 def diagnose(
     output: str, errors: str, code: int, sources: tuple[Source, Source], trees: Trees
 ) -> MisstepError:
-    """The error that a failed run of the translator stands for."""
+    """The error that describes a failed run of the translator."""
     if code == _INPUT_ERROR:
         match = _MESSAGE.search(output)
         if match is not None:
@@ -60,7 +60,7 @@ def diagnose(
 
 
 def _second_opinion(sources: tuple[Source, Source]) -> InputFormatError | None:
-    """What another parser has against the files when the translator only crashed."""
+    """The error of another parser, for files on which the translator crashed without a message."""
     try:
         parse_pair(*sources)
     except InputFormatError as error:
@@ -116,7 +116,7 @@ def _mentions_problem(what: str, problem: Block) -> bool:
 
 
 def _enter(tree: Block, parts: list[str]) -> tuple[Block, bool]:
-    """Follow the parts the translator was in as far as they can be recognised."""
+    """Follow the parts that the translator names, as far as they can be recognised."""
     block, exact = tree, False
     for part in parts:
         number = re.search(r"#(\d+)", part)
@@ -177,7 +177,7 @@ def _find(block: Block, text: str, last: bool = False) -> int | None:
 
 
 def _flat(block: Block, limit: int) -> list[str]:
-    """The tokens of a block, as many as needed to tell it from another."""
+    """The first tokens of a block, as many as needed to distinguish it from others."""
     tokens: list[str] = []
     stack: list[Block | str] = [block]
     while stack and len(tokens) < limit:

@@ -191,7 +191,7 @@ def _schema(action: Any, source: Source) -> Schema:
 
 
 def _affected(effect: Any) -> Iterator[str]:
-    """The predicates an effect changes, which leaves out the conditions inside it."""
+    """The predicates that an effect changes, without those in its conditions."""
     match effect:
         case pddl.AtomEffect():
             yield effect.name
@@ -205,7 +205,7 @@ def _affected(effect: Any) -> Iterator[str]:
 
 
 def _literals(root: Any, source: Source) -> tuple[tuple[Literal, ...], tuple[str, ...]]:
-    """The literals of a condition or effect in textual order, and the names of its odd parts."""
+    """The literals of a condition or effect in textual order, and the names of its unsupported parts."""
     unsupported: dict[str, None] = {}
     literals = tuple(_walk(root, True, unsupported, source))
     return literals, tuple(unsupported)
@@ -226,7 +226,7 @@ def _walk(
             positive, children = not positive, (node.sub_formula,)
         case pddl.Conjunction() | pddl.Disjunction():
             children = node.sub_formulas
-            # Under a negation the two change places.
+            # A negation exchanges the two.
             if isinstance(node, pddl.Conjunction) != positive and len(children) > 1:
                 unsupported["or"] = None
         case pddl.Quantification():

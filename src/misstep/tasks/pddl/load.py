@@ -1,4 +1,4 @@
-"""From PDDL and SAS files to a planning task."""
+"""Loads a planning task from PDDL or SAS files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that the translator gives to ground operators and facts, taken apart."""
+"""Parses the names that the translator gives to ground operators and facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDDL text to the syntax trees of plado.
+"""Turns PDDL text into the syntax trees of plado.
 
 The words come from our own tokenizer, so that names and lines agree with the rest of the package,
 with repairs where the parser is stricter than the translator: names that look like
@@ -79,7 +79,7 @@ _stream: Any = LookaheadStreamer
 def parse_pair(domain: Source, problem: Source) -> tuple[Any, Any]:
     """The domain and the problem as objects of plado."""
     domain_tree, problem_tree = check_pair(domain, problem)
-    # Requirements say nothing that the content does not say, and plado knows fewer of them.
+    # Requirements add nothing to the content, and plado knows fewer of them.
     for tree in (domain_tree, problem_tree):
         tree[:] = [b for b in tree if not (isinstance(b, Block) and b.tag == ":requirements")]
     _drop_negated_init(problem_tree)
@@ -90,7 +90,7 @@ def parse_pair(domain: Source, problem: Source) -> tuple[Any, Any]:
 
 
 def _drop_negated_init(problem: Block) -> None:
-    # What is not listed does not hold, so these say nothing.
+    # Facts that are not listed are false, so negated facts are redundant.
     for block in problem:
         if isinstance(block, Block) and block.tag == ":init":
             block[:] = [b for b in block if not (isinstance(b, Block) and b.tag == "not")]
@@ -134,13 +134,13 @@ def _tokens(tree: Block) -> Iterator[Any]:
         else:
             yield _token(Category.LBRACK, item.line, 1, "(")
             if not item and index > 0 and block[index - 1] == ":effect":
-                # An empty effect: plado knows it in another form only.
+                # An empty effect, which plado accepts only in another form.
                 yield _token(Category.AND, item.line, 1, "and")
             stack.append((item, 0))
 
 
 def _category(block: Block, index: int, word: Word, depth: int) -> Any:
-    # Keywords are keywords in their place only: elsewhere they are ordinary names.
+    # Keywords are special only in their place: elsewhere they are ordinary names.
     if word.startswith(":"):
         return _SECTIONS.get(word, Category.REQUIREMENT_CONSTANT)
     if word.startswith("?"):

@@ -1,7 +1,8 @@
-"""What is checked in PDDL before the translator sees it.
+"""Checks of PDDL files before the translator reads them.
 
-Only what the translator accepts silently, crashes on, or reports unhelpfully. Everything else is
-left to the translator, so that nothing it can read is refused here; `diagnose` words its errors.
+They cover only mistakes that the translator accepts silently, crashes on, or reports unhelpfully.
+Everything else is left to the translator, so that nothing it can read is refused here; `diagnose`
+rewrites its errors.
 """
 
 from __future__ import annotations

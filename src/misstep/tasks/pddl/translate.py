@@ -1,8 +1,8 @@
-"""From PDDL to SAS with the Fast Downward translator, run as a program of its own.
+"""Translates PDDL to SAS with the Fast Downward translator, run as a separate program.
 
-The translator is never imported: its licence differs, and a program of its own can be given
-limits and be ended. It sees copies of the two files in a temporary folder, so that what is
-translated is exactly what the cache key is computed from.
+The translator is never imported: its licence differs, and a separate program can have limits and
+can be killed. It reads copies of the two files in a temporary folder, so that the translation
+belongs to exactly the content that the cache key is computed from.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ runpy.run_module("fast_downward.translate", run_name="__main__", alter_sys=True)
 _OUT_OF_MEMORY = 20
 _OUT_OF_TIME = 21
 
-# How often the translator is looked at, in seconds, and for how many looks in a row it may
-# stand at its memory limit.
+# How often the translator is checked, in seconds, and for how many checks in a row it may be at
+# its memory limit.
 _SLICE = 0.5
 _PRESSED_SLICES = 4
 
@@ -77,7 +77,7 @@ def translate_sources(
     """Translate a PDDL task (a domain and a problem) and return the SAS file.
 
     `keep_unimportant` keeps variables that cannot matter for the goal: a policy may look at them.
-    An unsolvable task is a task like any other, also when the translator already notices.
+    An unsolvable task is a task like any other, even if the translator notices that it is unsolvable.
     """
     if not _is_number(time_limit) or not time_limit > 0:
         raise UsageError(
@@ -125,8 +125,8 @@ def translator_version() -> str:
 
 
 def _options(keep_unimportant: bool) -> list[str]:
-    # The translator stops looking for invariants after 300 seconds and goes on with those it
-    # has: the task would depend on the speed of the machine. Our own limit ends it instead.
+    # By default the translator stops looking for invariants after 300 seconds and continues with
+    # those it has, so the task would depend on the machine's speed. Our own limit ends it instead.
     options = ["--invariant-generation-max-time", "1000000000"]
     if keep_unimportant:
         options.append("--keep-unimportant-variables")
@@ -140,11 +140,11 @@ def _run(
     time_limit: float,
     memory_limit_mb: int | None,
 ) -> _Finished:
-    """Run the translator in the folder; whatever happens, it has ended when this returns."""
+    """Run the translator in the folder; it has always ended when this returns."""
     (folder / "domain.pddl").write_bytes(sources[0].content)
     (folder / "problem.pddl").write_bytes(sources[1].content)
     memory = "none" if memory_limit_mb is None else str(memory_limit_mb * 2**20)
-    # A net below the limit on wall-clock time.
+    # A safety net below the limit on wall-clock time.
     cpu = "none" if math.isinf(time_limit) else str(math.ceil(time_limit) + 1)
     command = [sys.executable, "-c", _LAUNCHER, memory, cpu, *options]
     program = start(
@@ -178,8 +178,8 @@ def _watch(
             return program.process.communicate(timeout=max(0, min(_SLICE, end - time.monotonic())))
         except subprocess.TimeoutExpired:
             pass
-        # At the limit, an interpreter may still crawl for minutes on scraps of freed memory, with
-        # a refused request to the system for every object.
+        # At the limit, an interpreter may still run very slowly for minutes on freed memory, while
+        # the system refuses its request for every object.
         pressed = pressed + 1 if _at_memory_limit(program.pid, memory_limit_mb) else 0
         if pressed >= _PRESSED_SLICES:
             raise _memory_error(problem, memory_limit_mb)

@@ -1,4 +1,4 @@
-"""Q-learning of small networks on JANI models: policies for safety tests, with every step towards them kept."""
+"""Q-learning of small networks on JANI models: policies for safety tests, with all checkpoints kept."""
 
 from misstep.training.qlearning.settings import QSettings
 

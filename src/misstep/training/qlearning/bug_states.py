@@ -1,7 +1,7 @@
 """The states of a campaign's bugs, as states where episodes begin: `--from-bugs DIR`.
 
-A bug is a safe state from which the policy gets unsafe. Its run shows where it goes wrong, so the states of the run
-serve as well, but for those that are proven to be lost: whatever is done there, there is nothing to learn.
+A bug is a safe state from which the policy becomes unsafe. Its run shows where it goes wrong, so the states of the run
+are used as well, except those that are proven to be lost: no decision there helps, so there is nothing to learn.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOT_A_BUG = "NOT A BUG"  # no strategy is safe from such a state
 def read_bug_states(
     campaign: Campaign | str | os.PathLike[str], task: JaniTask, *, required: bool = True
 ) -> list[State]:
-    """The states of all bugs and of their runs, each once; an error if there are none but need to be."""
+    """The states of all bugs and of their runs, each once; an error if there are none but some are required."""
     if not isinstance(campaign, Campaign):
         with open_campaign(campaign) as opened:
             return read_bug_states(opened, task, required=required)

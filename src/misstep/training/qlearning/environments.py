@@ -18,12 +18,12 @@ from misstep.tasks.jani.task import JaniTask
 Rows = NDArray[np.float32]
 Masks = NDArray[np.bool_]
 
-# An engine remembers all states. In models with real variables hardly one comes up twice, so it is replaced in time.
+# An engine stores all states. In models with real variables few states recur, so it is replaced now and then.
 ENGINE_BYTES = 256 * 2**20
 
 
 class Transitions(NamedTuple):
-    """What a step of all environments brings: `after` is where it led, also where an episode ended."""
+    """The result of a step of all environments: `after` has the states that it led to, also for ended episodes."""
 
     after: Rows
     after_masks: Masks
@@ -91,7 +91,7 @@ class Environments:
         return Episodes(self.task, self.rewards, uniform_outcomes=self.uniform_outcomes)
 
     def _start(self) -> int:
-        """Without states of our own no random number is spent on the question."""
+        """The start of an episode. If no states are given, no random number is used to choose between the kinds."""
         if self.starts and self.random.real() < self.ratio:
             chosen = self.starts[self.random.below(len(self.starts))]
             return self.episodes.engine.intern(chosen)
@@ -104,7 +104,7 @@ class Environments:
         return self._masks(self.states)
 
     def step(self, labels: Sequence[int]) -> Transitions:
-        """Take these labels; where an episode ends another one begins."""
+        """Take these labels; if an episode ends, another one begins."""
         after, rewards, terminal = [], [], []
         following = list(self.states)
         for i, label in enumerate(labels):
@@ -156,7 +156,7 @@ class Environments:
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go on from there, on a fresh engine; the random numbers are the caller's to set back."""
+        """Continue from there, on a new engine; the caller has to restore the random numbers."""
         self.episodes = self._game()
         self.states = [self.episodes.engine.intern(state) for state in snapshot["states"]]
         self.lengths = list(snapshot["lengths"])

@@ -6,10 +6,10 @@
     checkpoints/000020000.nnet   with its interface .jani2nnet beside it
     init.nnet                    the network that the training began with, where one is given
     best.nnet, last.nnet         and their interfaces: the best checkpoint, and the network as it was left
-    state.npz                    what going on needs
+    state.npz                    what is needed to continue
 
-The state is written last, so after a kill the training goes on at the checkpoint that the state belongs to, and makes
-what came after it again, the same. Lines of the log beyond the state are dropped then.
+The state is written last. So after a kill the training continues at the checkpoint of the state and repeats the steps
+after it, with the same result. Lines of the log after the state are then dropped.
 """
 
 from __future__ import annotations

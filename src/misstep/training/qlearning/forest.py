@@ -1,10 +1,10 @@
 """Ensembles of trees fitted to the values of a network, by gradient boosting.
 
-A tree's leaves hold a number for every label. What is fitted is how much worse each label is than the best one that
-applies: only that decides what the policy does, and it needs fewer leaves than the values themselves. Labels that do
-not apply in a state say nothing there. Each tree fits what the trees before it have left, and takes a share of it.
+A tree's leaves hold a number for every label. The trees are fitted to the difference between each label's value and the
+best applicable one: only this determines the policy, and it needs fewer leaves than the values themselves. Labels that
+do not apply in a state are ignored there. Each tree is fitted to the remaining error and removes a share of it.
 
-States are those of the network's own episodes and of episodes with random labels in between.
+The states come from the network's own episodes, with some random labels in between.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def fit_forest(sample: Sample, settings: ForestSettings | None = None) -> Ensemb
 
 
 class _Fitter:
-    """Grows one tree on what is left; `predicted` is what it takes over of it."""
+    """Grows one tree on the remaining error; `predicted` is its share of that."""
 
     def __init__(
         self,

@@ -1,11 +1,11 @@
 """A shield during training: labels all of whose outcomes are decided to be safe.
 
-Where such a label exists, no episode takes another one. What the network wanted and was not given is learnt as if it
-had led to an unsafe state: otherwise the network would never hear that such labels are bad, and would need the shield
-for ever. Where no label is decided to be safe, because the state is not safe or the decider came to its limit, the
-episode goes on without the shield.
+If such a label exists, episodes take no other label. If the network chose another one, that one is learnt as if it had
+led to an unsafe state: otherwise the network would never learn that it is bad, and would always need the shield. If no
+label is decided to be safe, because the state is not safe or the decider reached its limit, the episode continues
+without the shield.
 
-The limit is a number of evaluations and no time, so that the same seed gives the same training.
+The limit is a number of evaluations, not a time, so that the same seed gives the same training.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EVALUATIONS = 20_000  # for one state
 
 
 class Guard:
-    """What is allowed in the states of one engine."""
+    """The allowed labels in the states of one engine."""
 
     def __init__(self, task: JaniTask, engine: JaniEngine) -> None:
         system: System[State, str] = System(jani_transitions(task, engine), "first")
@@ -36,7 +36,7 @@ class Guard:
         self._known: dict[int, NDArray[np.bool_] | None] = {}
 
     def masks(self, states: Sequence[int], applicable: Masks) -> Masks:
-        """The labels that may be taken; those that apply where the shield cannot help."""
+        """The labels that may be taken: the safe ones, or all applicable ones if the shield cannot help."""
         masks: Masks = applicable.copy()
         for row, state in enumerate(states):
             if state not in self._known:

@@ -1,4 +1,4 @@
-"""Ctrl-C and `kill` while training: finish the step that is going on, keep all, then stop."""
+"""Ctrl-C and `kill` while training: finish the current step, keep everything, then stop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def noticed() -> Iterator[Callable[[], bool]]:
-    """Yields a function that says whether the user wants to stop. Elsewhere than in the main thread nobody can."""
+    """Yields a function that says whether the user wants to stop, which only works in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return

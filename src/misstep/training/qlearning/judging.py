@@ -1,12 +1,12 @@
-"""How good a network is and how unsafe, and which of many is the one to keep as a test subject.
+"""Judges how good and how unsafe networks are, and chooses the one to keep as a test subject.
 
-A test subject is good and not safe. The paper keeps for each instance the best policy that is not safe, and so do we:
+A test subject should be good but not safe. As in the paper, we keep the best unsafe policy for each instance:
 
     unsafe   at least one of the episodes from start states, or of the fuzzer's runs from them, ends unsafe
     best     reaches the goal in most episodes, outcomes drawn by the model's probabilities; among equals the one with
              more proven bugs, then the smaller network
 
-Where none is unsafe the best one is kept, and its card says so.
+If none is unsafe, the best one is kept, and its card says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STREAM = 7  # of random numbers: the fuzzer's start states
 
 @dataclass(frozen=True)
 class Effort:
-    """How closely a network is looked at."""
+    """How much effort is spent on judging a network."""
 
     episodes: int = 500
     runs: int = 200  # of the fuzzer, half of them with a lookahead without bound
@@ -87,7 +87,7 @@ def best_unsafe(candidates: Sequence[Candidate]) -> Candidate:
 def judge_network(
     task: JaniTask, file: Path, columns: Sequence[int], horizon: int, effort: Effort | None = None
 ) -> Judged:
-    """Look at the network in a file, whose inputs are these columns."""
+    """Judge the network in a file, whose inputs are these columns."""
     effort = effort or Effort()
     network = load_network(file)
     figures = evaluate(

@@ -1,7 +1,7 @@
 """Double Q-learning of a fully connected network. Needs PyTorch.
 
-Values are learnt in units of the largest reward: then one learning rate suits all tasks, and the file of the network
-says how to get the values back.
+Values are learnt in units of the largest reward, so that one learning rate suits all tasks; the file of the network
+says how to convert them back.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Learner:
         rewards = self._tensor(batch.rewards) / self.settings.rewards.scale
         masks = self._tensor(batch.after_masks)
         with torch.no_grad():
-            # The network says which label is best there, the target what it is worth.
+            # The network chooses the best label there, and the target gives its value.
             own = self._forward(self.parameters, after).masked_fill_(~masks, -torch.inf)
             best = own.argmax(1, keepdim=True)
             worth = self._forward(self.target, after).gather(1, best).squeeze(1)
@@ -111,7 +111,7 @@ class Learner:
         return MlpWeights(layers, Normalisation(self.mean, self.range, 0.0, scale))
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """All that going on needs."""
+        """Everything that is needed to continue."""
         result: dict[str, NDArray[np.generic]] = {"mean": self.mean, "range": self.range}
         for i, (own, target) in enumerate(zip(self.parameters, self.target, strict=True)):
             result[f"own.{i}"] = own.detach().cpu().numpy()

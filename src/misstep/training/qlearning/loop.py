@@ -1,7 +1,7 @@
-"""Test, learn, test again: does learning from bugs get rid of them sooner than learning on?
+"""Test, learn, test again: does learning from bugs remove them sooner than plain further learning?
 
-A round tests the network, lets it learn from the bugs of all tests so far, and measures what came out. The other arm
-learns as many steps from the same network without hearing of bugs. Both are measured in the same way: a test campaign,
+A round tests the network, lets it learn from the bugs of all tests so far, and measures the result. The other arm
+learns as many steps from the same network without the bugs. Both are measured in the same way: a test campaign,
 and episodes from start states with outcomes drawn by the model's probabilities. The share of unsafe ones estimates the
 risk, with an exact interval (Clopper and Pearson).
 
@@ -10,8 +10,8 @@ risk, with an exact interval (Clopper and Pearson).
     DIR/ARM/round-2/learning/        the training that began with it
     DIR/rounds.jsonl                 a line for each arm and round: what the network was like
 
-Everything goes on where it was stopped: trainings and campaigns as they do by themselves, and rounds that have a line
-are not made again.
+Everything continues where it was stopped: trainings and campaigns as they always do, and rounds that have a line are
+not repeated.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ BUGS, PLAIN = "bugs", "plain"
 FORMAT, VERSION = "misstep-loop", 1
 MAX_BYTES = 1 << 26
 EPISODE_SEED = 1_000_003  # added to the seed: episodes that no training has seen
-Report = Callable[[str, dict[str, Any]], None]  # what is going on, and its figures
+Report = Callable[[str, dict[str, Any]], None]  # the current step, and its figures
 
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """What a loop may spend, and how it learns."""
+    """The budgets of a loop, and how it learns."""
 
     rounds: int = 3
     runs: int = 200  # of the fuzzer, in each test
@@ -74,7 +74,7 @@ class LoopSettings:
 
 @dataclass(frozen=True)
 class Round:
-    """What the network of an arm was like after so many rounds of learning; round 0 is the one that was given."""
+    """The figures of an arm's network after so many rounds of learning; round 0 is the given network."""
 
     arm: str
     round: int
@@ -103,7 +103,7 @@ def run_loop(
     """All rounds of both arms, or what is left of them. Without `init` the network of round 0 is trained first."""
     own = settings or LoopSettings()
     if init is not None and not resume:
-        read_start_network(init, task)  # whatever is wrong with it is told before there is a folder
+        read_start_network(init, task)  # its errors are reported before the folder is made
     _begin(task, init, out, own, resume)
     loop = _Loop(task, out, own, report or (lambda _, __: None))
     first = loop.first(init)
@@ -246,7 +246,7 @@ def _begin(
             raise UsageError(
                 "there is a loop in this folder",
                 where=str(out),
-                hint="go on with it by --resume, or choose another folder",
+                hint="continue it with --resume, or choose another folder",
             )
         known = json_object(read_bytes(file, MAX_BYTES, "the settings of a loop"), str(file))
         if (known.get("format"), known.get("version")) != (FORMAT, VERSION):

@@ -1,11 +1,11 @@
-"""The nine domains of safety tests at published sizes, and what their trainings need to know.
+"""The nine domains of safety tests at published sizes, with the settings of their trainings.
 
 The sizes are those of the instances that others have published, where a domain of ours has one: 15 packages on 10
 cells, 6 blocks of which 5 may lie on the table, the 3 by 3 puzzle, 4 jigs and 2 racks, 1,000 steps of control.
 
-A policy does not see what cannot matter to it: the clock of control models, and counters of failures. Where the goal
-is too far away for random labels to find it, half of the episodes of a training begin in a pool of states closer to the
-goal, the others in start states that are drawn once. Tests begin in start states only.
+A policy does not see variables that cannot matter to it: the clock of control models, and counters of failures. If the
+goal is too far away for random labels to find it, half of the episodes of a training begin in a pool of states closer
+to the goal, the others in start states that are drawn once. Tests begin in start states only.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Domain:
         )
 
     def starts(self, task: JaniTask) -> list[State]:
-        """The pool where episodes begin; empty where drawing a start state costs next to nothing."""
+        """The pool where episodes begin; empty if drawing a start state is cheap."""
         return [] if self.pool is None else self.pool(task, CounterRandom(0, POOL_STREAM))
 
 
@@ -143,7 +143,7 @@ def _around(task: JaniTask, solved: Mapping[str, int], random: CounterRandom) ->
 
 
 def _moved(task: JaniTask, state: State, costs: Iterable[int], random: CounterRandom) -> State:
-    """A move at random that does not fail and is not unsafe; nothing moved where there is none."""
+    """A random move that does not fail and is not unsafe; no move if there is none."""
     after = []
     for label in task.applicable(state, raw=True):
         for outcome in task.outcomes(state, label, raw=True):

@@ -1,4 +1,4 @@
-"""The replay buffer: the last transitions, to learn from in any order."""
+"""The replay buffer: the latest transitions, from which minibatches are drawn."""
 
 from __future__ import annotations
 

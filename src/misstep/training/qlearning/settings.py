@@ -1,4 +1,4 @@
-"""All that decides what a training makes of a task."""
+"""The settings of a training, which together with the task determine its result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class QSettings:
     steps: int = 100_000  # of all environments together
     seed: int = 0
     environments: int = 16
-    horizon: int = 1100  # an episode that is longer is cut, which says nothing about its last state
+    horizon: int = 1100  # a longer episode is cut; its last state does not count as an end
     replay: int = 10_000
     batch_size: int = 64
     warm_up: int = 1000  # steps before the first update

@@ -1,7 +1,7 @@
-"""Going on from an existing network: `--init FILE`.
+"""Starting from an existing network: `--init FILE`.
 
-Any fully connected network with rectified linear units will do whose inputs are variables of the model and whose
-outputs are its labels, in any order. What it was trained for does not matter: its outputs are read as values.
+It may be any fully connected network with rectified linear units whose inputs are variables of the model and whose
+outputs are its labels, in any order. It may have been trained in any way: its outputs are read as values.
 """
 
 from __future__ import annotations

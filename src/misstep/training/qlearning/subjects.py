@@ -1,4 +1,4 @@
-"""A chosen network, or the trees fitted to it, as files with a card: what a test subject is kept as."""
+"""Writes a test subject: a chosen network, or the trees fitted to it, as files with a card."""
 
 from __future__ import annotations
 

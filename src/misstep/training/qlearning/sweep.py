@@ -13,9 +13,9 @@ width, then for the domain. An ensemble of trees is fitted to the values of the 
     DIR/chosen/NAME.*              the chosen one; NAME-trees.* is the ensemble
     DIR/summary.json               the figures of the chosen ones
 
-Trainings share the time by the weights of their domains and end at a checkpoint when theirs is over. A checkpoint is
-the same however long its training goes on, so what is chosen can be made again by the command on its card. The sweep
-itself can be started again in the same folder: trainings go on, and nothing is judged twice.
+Trainings share the time by the weights of their domains and end at a checkpoint when their time is over. A checkpoint
+does not depend on how long its training continues, so the command on its card makes the chosen network again. The sweep
+itself can be started again in the same folder: trainings continue, and nothing is judged twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from misstep.training.qlearning.subjects import keep_forest, keep_network
 
 WIDTHS = (16, 32, 64, 128, 256)
 LEARNING = 0.78  # share of the time; the rest is for judging and for trees
-LEAST = 3.0  # seconds that are worth a training
+LEAST = 3.0  # a training shorter than so many seconds is not worthwhile
 Result = TypeVar("Result")
 
 
@@ -95,7 +95,7 @@ class _TimeIsUpError(Exception):
 
 
 def learn(plan: Plan, unit: Unit, deadline: float) -> int:
-    """Train, or go on, until the steps are made or the time is over; the number of checkpoints there are."""
+    """Train, or continue, until the steps are made or the time is over; returns the number of checkpoints."""
     from misstep.training.qlearning.trainer import resume, train
 
     domain, out = domain_of(unit.domain), plan.out / unit.path
@@ -161,7 +161,7 @@ def _lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def sweep(plan: Plan, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """All of it; returns what summary.json holds."""
+    """Runs the whole sweep; returns the content of summary.json."""
     began = time.time()
     for domain in plan.domains:
         path = plan.out / "models" / f"{domain.name}.jani"
@@ -190,7 +190,7 @@ def sweep(plan: Plan, say: Callable[[str], None] = lambda _: None) -> dict[str, 
 def _judged(
     plan: Plan, pool: ProcessPoolExecutor, began: float, say: Callable[[str], None]
 ) -> list[Candidate]:
-    """All candidates, those of earlier calls too. What has the highest goal rate in its training is judged first."""
+    """All candidates, including those of earlier calls. Those with the highest goal rates are judged first."""
     file = plan.out / "candidates.jsonl"
     candidates = list(read_candidates(file))
     known = {own.network for own in candidates}
@@ -220,7 +220,7 @@ def _judged(
 
 
 def finalists(lines: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """The checkpoints of a training to look at: the best ones with unsafe episodes, and the best ones of the others.
+    """The checkpoints of a training to judge: the best ones with unsafe episodes, and the best ones of the others.
 
     The others may turn out to be unsafe in more episodes than their tests had."""
 
@@ -252,7 +252,7 @@ Key = TypeVar("Key")
 def _results(
     futures: dict[Future[Result], Key], say: Callable[[str], None]
 ) -> Iterator[tuple[Key, Result]]:
-    """As they come. What fails is told and left out: one bad training must not cost all the others."""
+    """Results as they arrive. Failures are reported and left out, so that one bad training does not end the others."""
     for future in as_completed(futures):
         if future.cancelled():
             continue

@@ -1,11 +1,11 @@
 """Deep Q-learning on a task, with checkpoints.
 
 Episodes run side by side on the native engine. Each step goes into the replay buffer; the network learns from
-random samples of it and a slow copy of the network, the target, says what states are worth. Which labels apply is known
-and is respected everywhere: in the choice of a label, at random too, and in the value of the next state.
+random samples of it, and a slow copy of the network, the target, values the states. Inapplicable labels are excluded
+everywhere: in the choice of a label, also in a random one, and in the value of the next state.
 
 All random numbers come from the seed, by counters and generators whose positions are kept with the state. So the same
-seed gives the same networks on one machine, and an interrupted training goes on as if nothing had happened.
+seed gives the same networks on one machine, and an interrupted training continues as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def train(
     device: str = "cpu",
     report: Report | None = None,
 ) -> QSummary:
-    """A new training in a folder. Raises `Interrupted` on Ctrl-C, after keeping all.
+    """A new training in a folder. Raises `Interrupted` on Ctrl-C, after storing everything.
 
-    `starts` are states where episodes begin too, `start_ratio` of them. `init` is the interface of a network to begin
-    with; its layers and what it does not see take the place of those in the settings.
+    `starts` are states where the share `start_ratio` of the episodes begins. `init` is the interface of a network to
+    begin with; its layers and the variables it does not see replace those in the settings.
     """
     settings = settings or QSettings()
     weights = None
@@ -103,9 +103,9 @@ def resume(
     device: str = "cpu",
     report: Report | None = None,
 ) -> QSummary:
-    """Go on with a training, possibly for more steps than it was begun with.
+    """Continue a training, possibly for more steps than it was begun with.
 
-    Its other settings are those it was begun with. If others are `asked` for, that is an error.
+    Its other settings are those it was begun with. It is an error to ask for others (`asked`).
     """
     with QFolder.open_folder(out) as folder, one_thread():
         if folder.settings.get("task") != task.digest:
@@ -135,7 +135,7 @@ def resume(
 
 
 def _require_given(folder: QFolder) -> None:
-    """The files that the training was given: without them it would go on as another one."""
+    """The files that the training was given; without them it would continue differently."""
     given = folder.settings.get(GIVEN)
     given = given if isinstance(given, dict) else {}
     for key, names in (("starts", [STARTS]), ("init", ["init.nnet", "init.jani2nnet"])):
@@ -270,7 +270,7 @@ class _Training:
         return self.guard.masks(self.environments.states, masks)
 
     def _learn_refusals(self, rows: Rows, allowed: Masks, wanted: NDArray[np.int64]) -> None:
-        """What the shield did not let the network do counts as a step into an unsafe state."""
+        """A label that the shield refused counts as a step into an unsafe state."""
         refused = np.flatnonzero(~allowed[np.arange(len(wanted)), wanted])
         if len(refused):
             count = len(refused)
@@ -348,7 +348,7 @@ class _Training:
         raise Interrupted(
             f"stopped by the user after {self.step:,} steps; all is kept",
             where=str(last.parent),
-            hint="go on with --resume",
+            hint="--resume continues",
         )
 
     def restore(self) -> None:
@@ -388,7 +388,7 @@ class _Training:
 
 
 def rating(line: dict[str, Any]) -> tuple[float, float, float]:
-    """What makes a checkpoint the best: goals first, then safety, then the return."""
+    """The order of checkpoints: goals first, then safety, then the return."""
     test = line["test"]
     return test["goal_rate"], -test["unsafe_rate"], test["return"]
 
