@@ -233,3 +233,23 @@ def test_jobs_of_a_parcel_share_what_they_need_and_their_time() -> None:
     assert [own for own, _ in found[1:]] == [Done(b"['large']"), Late(), Late()]
     # The last one has waited for the others longer than it had.
     assert found[3][1] < found[2][1] + 0.5
+
+
+def test_nothing_is_lost_that_ends_while_there_are_no_workers(link: Link, client: Client) -> None:
+    """A worker that cannot do a job has gone, and all others with it, when it is looked for."""
+    first, second = give(link, 2)
+    failed, other = client.futures
+    looks = []
+
+    def scheduler_info(n_workers: int) -> Any:  # noqa: ARG001
+        looks.append(None)
+        if len(looks) == 3:
+            other.end()
+        return {"workers": {"tcp://c": {"nthreads": 1}} if len(looks) > 4 else {}}
+
+    client.scheduler_info = scheduler_info  # type: ignore[method-assign]
+    failed.exception = lambda timeout: ImportError("no such module")  # type: ignore[attr-defined]
+    failed.end(status="error")
+    assert link.next() == (second, Done(other.bodies[0]))
+    client.futures[-1].end()
+    assert link.next() == (first, Done(failed.bodies[0]))
