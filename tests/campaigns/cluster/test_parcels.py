@@ -29,6 +29,7 @@ class Future:
         self.status = "pending"
         self.found: Found = []
         self.cancelled = False
+        self.error: Exception | None = None
         self._told: Callable[[Any], None] = print
 
     def add_done_callback(self, call: Callable[[Any], None]) -> None:
@@ -46,6 +47,9 @@ class Future:
 
     def result(self, timeout: float) -> Found:  # noqa: ARG002
         return self.found
+
+    def exception(self, timeout: float) -> Exception | None:  # noqa: ARG002
+        return self.error
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -248,7 +252,7 @@ def test_nothing_is_lost_that_ends_while_there_are_no_workers(link: Link, client
         return {"workers": {"tcp://c": {"nthreads": 1}} if len(looks) > 4 else {}}
 
     client.scheduler_info = scheduler_info  # type: ignore[method-assign]
-    failed.exception = lambda timeout: ImportError("no such module")  # type: ignore[attr-defined]
+    failed.error = ImportError("no such module")
     failed.end(status="error")
     assert link.next() == (second, Done(other.bodies[0]))
     client.futures[-1].end()
