@@ -257,3 +257,17 @@ def test_nothing_is_lost_that_ends_while_there_are_no_workers(link: Link, client
     assert link.next() == (second, Done(other.bodies[0]))
     client.futures[-1].end()
     assert link.next() == (first, Done(failed.bodies[0]))
+
+
+def test_a_machine_that_starts_no_process_fails_its_jobs_and_not_the_campaign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(host, "start", start)
+    monkeypatch.setattr(host, "_HOME", None)
+    ticket = Ticket("s", 0, identity().code, "x:y", (), None, None)
+    found = host.do_jobs([(ticket, b"0"), (ticket, b"1")], ())
+    assert [type(answer) for answer, _ in found] == [Died, Died]
+    assert "Resource temporarily unavailable" in str(found[0][0])
