@@ -243,7 +243,7 @@ def test_nothing_is_lost_that_ends_while_there_are_no_workers(link: Link, client
     """A worker that cannot do a job has gone, and all others with it, when it is looked for."""
     first, second = give(link, 2)
     failed, other = client.futures
-    looks = []
+    looks: list[None] = []
 
     def scheduler_info(n_workers: int) -> Any:  # noqa: ARG001
         looks.append(None)
