@@ -48,7 +48,7 @@ IN_CAMPAIGNS = [
         "batches",
     ],
     ["records", "options", "create", "states"],
-    ["signatures", "worst", "handles"],
+    ["uninterrupted", "signatures", "worst", "handles"],
     ["transactions", "encoding", "sources"],
     ["store"],
     ["damage", "nature"],

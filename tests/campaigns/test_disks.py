@@ -19,6 +19,7 @@ from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.store import create_store, open_store
 from misstep.campaigns.tables import Content
 from misstep.campaigns.testing import test as run_campaign
+from misstep.checking.seal import Sealed
 from misstep.errors import InputFileError
 from support.campaigns import CONFIG, NOISY, SHARING, SIZE, add_tested, fill, state_row, told
 from support.disk import files_up_to
@@ -83,6 +84,7 @@ sys.path.insert(0, {str(TESTS)!r})
 from pathlib import Path
 from misstep.campaigns.store import Store, create_store, open_store
 from misstep.campaigns.tables import Content
+from misstep.checking.seal import Sealed
 from misstep.errors import InputFileError
 from support.campaigns import CONFIG, counter_task, state_row
 folder = Path(sys.argv[1])
@@ -170,6 +172,25 @@ def test_a_disk_that_fills_up_while_testing(tmp_path: Path) -> None:
         told_now = told(found)
     how["out"] = None
     assert len(told_now) == len(run_campaign(task, NOISY, pool=size, **how))
+
+
+def test_a_quota_that_cuts_a_page_on_its_way_from_the_log(tmp_path: Path) -> None:
+    """A checkpoint writes pages in their order, and the log keeps them until all of them are there."""
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    with create_store(whole, CONFIG) as store:
+        fill(store, SIZE, 10)
+        shutil.copytree(whole, killed)
+    content, begun = (whole / "run.db").read_bytes(), (killed / "run.db").read_bytes()
+    page = 4096
+    assert len(content) - len(begun) > page
+    for size in range(len(begun), len(content), page):
+        cut = tmp_path / str(size)
+        shutil.copytree(killed, cut)
+        (cut / "run.db").write_bytes(content[: size + 1000])
+        for readonly in (True, False):
+            with open_store(cut, readonly=readonly) as store:
+                assert Content(store).findings("counter").state_count() == SIZE
+                assert Sealed(store.connection).problems == []
 
 
 def test_a_database_that_another_program_holds(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from misstep.cli.main import main
+from misstep.cli.repeats import _begin, _tell
 from misstep.errors import InputFileError, UsageError
 from misstep.experiments.kinds import repeats, run_part
 from misstep.tasks.domains import generate, write_instance
@@ -65,6 +66,40 @@ def test_files_of_a_worker_stay_in_the_folder(tmp_path: Path) -> None:
     with pytest.raises(InputFormatError, match="outside"):
         repeats.kept(tmp_path / "seed-0", result)
     assert not (tmp_path / "outside").exists()
+
+
+def test_a_training_that_arrives_in_part_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is killed while files arrive begins that training anew."""
+    files = {"settings.json": "", "test/run.db": "", "a": ""}
+    written = []
+    monkeypatch.setattr(repeats, "write_bytes", lambda file, _: written.append(file.name))
+    repeats.kept(tmp_path / "seed-0", {"summary": {}, "place": "/there", "files": files})
+    assert sorted(written) == ["a", "run.db", "settings.json"]
+    assert written[-1] == "settings.json"
+
+
+@pytest.mark.parametrize("name", ["repeats.mark", "repeats.json", "seed-1"])
+def test_links_in_the_folder_are_not_followed(name: str, tmp_path: Path, capsys: Captured) -> None:
+    mine, out = tmp_path / "mine", tmp_path / "out"
+    mine.mkdir()
+    (mine / "file").write_text("precious")
+    out.mkdir()
+    (out / "repeats.mark").write_text("of before")
+    (out / name).unlink(missing_ok=True)
+    (out / name).symlink_to(mine / "file" if name.startswith("repeats") else mine)
+    folders = {1: out / "seed-1"}
+    if name == "seed-1":
+        with pytest.raises(InputFileError, match="symbolic link"):
+            _begin(out, folders, resume=True)
+    else:
+        mark = _begin(out, folders, resume=True)
+        assert _tell({}, out, as_json=True) == 0
+        assert (out / "repeats.mark").read_text() == mark
+        assert json.loads((out / "repeats.json").read_text()) == json.loads(capsys.readouterr().out)
+    assert [own.name for own in mine.iterdir()] == ["file"]
+    assert (mine / "file").read_text() == "precious"
 
 
 # -- the command ----------------------------------------------------------------------------------

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import misstep
-from misstep.errors import UsageError
+from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.tasks.domains import generate
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
@@ -113,3 +115,25 @@ def test_the_command_says_where_the_records_are(tmp_path: Path) -> None:
     ranking = result_of(*words, "-o", kept)["ranking"]
     assert [own["campaign"] for own in ranking] == [str(kept / "optimal"), str(kept / "first")]
     assert command("compare", kept / "optimal", kept / "first").returncode == 0
+
+
+def test_records_that_were_changed_are_not_ranked(tasks: list[Task], tmp_path: Path) -> None:
+    first = select(tasks, POLICIES, pool=8, out=tmp_path)
+    forged = next(own.campaign for own in first.candidates if own.bugs.value)
+    assert forged is not None
+    with closing(sqlite3.connect(Path(forged) / "run.db")) as database:
+        database.execute("UPDATE verdicts SET verdict = 'OPTIMAL', kind = NULL, low = 0, high = 0")
+        database.commit()
+    with pytest.raises(InputFormatError, match="rows of verdicts were changed") as refused:
+        select(tasks, POLICIES, pool=8, out=tmp_path)
+    assert refused.value.where == forged
+
+
+def test_links_in_the_folder_are_not_followed(tasks: list[Task], tmp_path: Path) -> None:
+    elsewhere, out = tmp_path / "elsewhere", tmp_path / "out"
+    elsewhere.mkdir()
+    out.mkdir()
+    (out / "first").symlink_to(elsewhere)
+    with pytest.raises(InputFileError, match="symbolic link"):
+        select(tasks, ["first", "heuristic:ff"], pool=8, out=out)
+    assert list(elsewhere.iterdir()) == []

@@ -164,8 +164,8 @@ def check_file(path: Path) -> None:
     """Refuse what is no database, or only the beginning of one.
 
     SQLite notices missing pages, but reads a last page that is cut as if it ended in zeros. So the size is compared
-    with what the header says. Between a checkpoint's start and end the two may differ, and the log has the pages;
-    the size is still made of whole pages.
+    with what the header says. Between a checkpoint's start and end the two may differ, also where a full disk or a
+    quota has cut a page that was being written: the log has the pages as long as one is missing.
     """
     try:
         logged = has_log(path)
@@ -180,7 +180,7 @@ def check_file(path: Path) -> None:
     page = int.from_bytes(header[16:18], "big") if len(header) == 100 else 0
     page = 65536 if page == 1 else page
     pages = int.from_bytes(header[28:32], "big") if page else 1
-    if page == 0 or size % page or (size < page * pages and not logged):
+    if page == 0 or ((size % page or size < page * pages) and not logged):
         found = f"the database is cut off after {size} bytes"
         raise InputFormatError(found, where=str(path), hint=_salvage_hint(path))
 

@@ -22,6 +22,7 @@ from misstep.campaigns.planning.stages import blame_early, forget_early_blame, p
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
+from misstep.campaigns.uninterrupted import listening
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.campaigns.view import read_records
 from misstep.campaigns.workers import Lost, Outcome, Processes, ThisProcess, Worker, Workers
@@ -93,6 +94,10 @@ class Engine:
 
     def run(self, tasks: Sequence[str]) -> None:
         """Work until everything is done or a limit is reached. An interruption keeps all finished units."""
+        with listening():
+            self._run(tasks)
+
+    def _run(self, tasks: Sequence[str]) -> None:
         self.costs = Costs(task_sizes(self.content.store))
         left = deque(self.costs.order(tasks) if self._spreads else tasks)
         self._tell_tasks(0, len(tasks))

@@ -65,6 +65,7 @@ from misstep.campaigns.schema import check_schema, create_tables
 from misstep.campaigns.seal import GIVEN_TABLES, Seal, read_sums, seal_from_scratch
 from misstep.campaigns.toml import Tree, from_toml, to_toml
 from misstep.campaigns.transactions import Transactions
+from misstep.campaigns.uninterrupted import uninterrupted
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import reason
 
@@ -119,7 +120,8 @@ class Store(Transactions):
                     self._connection = connect(self._file)
             self._check(separated)
             if not self.readonly:
-                self._start_writing(folder)
+                with uninterrupted():
+                    self._start_writing(folder)
         except BaseException:
             self._release()
             raise
@@ -210,12 +212,13 @@ class Store(Transactions):
 
     def close(self) -> None:
         """End the work; a second call does nothing."""
-        try:
-            if self._connection is not None and not self.readonly and self._pid == os.getpid():
-                self.commit()
-                self.set_meta("writing", "0")
-        finally:
-            self._release()
+        with uninterrupted():
+            try:
+                if self._connection is not None and not self.readonly and self._pid == os.getpid():
+                    self.commit()
+                    self.set_meta("writing", "0")
+            finally:
+                self._release()
 
     def _release(self) -> None:
         try:
@@ -313,18 +316,28 @@ class Store(Transactions):
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """What a query finds."""
         with self._translated:
-            return self.connection.execute(query, parameters).fetchall()
+            return self._select(query, parameters).fetchall()
 
     def stream(self, query: str, *parameters: Any) -> Generator[tuple[Any, ...], None, None]:
         """What a query finds, row by row: for tables that may be large."""
         with self._translated:
             # Not `yield from`: a reader who stops early would close the cursor, maybe after its connection.
-            for row in self.connection.execute(query, parameters):  # noqa: UP028
+            for row in self._select(query, parameters):  # noqa: UP028
                 yield row
+
+    def _select(self, query: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
+        try:
+            return self.connection.execute(query, parameters)
+        except sqlite3.DatabaseError as error:
+            # Nobody refuses that a query reads. Ctrl-C has hit the function that SQLite asks, and it does not hand
+            # exceptions on.
+            if self._seal is not None and str(error).endswith(("not authorized", "prohibited")):
+                raise KeyboardInterrupt from error
+            raise
 
     def execute(self, statement: str, *parameters: Any) -> None:
         """A change of rows, as a unit of its own or as part of one."""
-        with self.unit():
+        with self.unit(), uninterrupted():
             self.connection.execute(statement, parameters)
 
     def insert(
@@ -341,10 +354,11 @@ class Store(Transactions):
         statement = f"{_VERBS[conflict]} INTO {table} VALUES ({marks})"
         assert self._seal is not None
         try:
-            if table in GIVEN_TABLES:
-                self._seal.insert(table, rows, statement, one_by_one=conflict == "ignore")
-            else:
-                self.connection.executemany(statement, rows)
+            with uninterrupted():
+                if table in GIVEN_TABLES:
+                    self._seal.insert(table, rows, statement, one_by_one=conflict == "ignore")
+                else:
+                    self.connection.executemany(statement, rows)
         except sqlite3.IntegrityError as error:
             raise RowsDoNotFitError(
                 f"cannot store into {table}: {error}", where=self.path
@@ -357,7 +371,7 @@ class Store(Transactions):
         return str(found[0][0])
 
     def set_meta(self, key: str, value: str) -> None:
-        with self.unit():
+        with self.unit(), uninterrupted():
             self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     # -- settings ---------------------------------------------------------------------------------

@@ -11,16 +11,15 @@ from __future__ import annotations
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import monotonic
 
 from misstep.campaigns.database import translated
 from misstep.campaigns.seal import Seal
+from misstep.campaigns.uninterrupted import uninterrupted
 from misstep.errors import UsageError
 
-GATHERED_SECONDS = (
-    0.1  # the longest that a finished unit waits for its commit, while more are coming
-)
+GATHERED_SECONDS = 0.1  # a finished unit waits no longer for its commit, while more are coming
 
 
 class Transactions(ABC):
@@ -52,24 +51,33 @@ class Transactions(ABC):
             return
         if self.readonly:
             raise UsageError("the campaign is open for reading only", where=self.where)
-        with self._translated:
-            if self._gathering is None:
-                self.connection.execute("BEGIN IMMEDIATE")
-                assert self._seal is not None
-                self._seal.begin()
-                self._gathering = monotonic()
-            else:
-                gathered = True
-            self._is_inside = True
+        # Requests to end wait while the engine stores; elsewhere a unit may take long, and they roll it back.
+        with uninterrupted() if gathered else nullcontext(), self._translated:
             try:
+                with uninterrupted():
+                    is_first = self._begin()
                 yield
+                with uninterrupted():
+                    self._is_inside = False
+                    if is_first and not gathered:
+                        self._commit()
             except BaseException:
-                self._roll_back()
+                if self._is_inside:
+                    with uninterrupted():
+                        self._roll_back()
                 raise
-            finally:
-                self._is_inside = False
-            if not gathered:
-                self.commit()
+
+    def _begin(self) -> bool:
+        """Begin a unit; whether it has begun a transaction."""
+        connection = self.connection  # first: a forked process has no part in the transaction
+        is_first = self._gathering is None
+        if is_first:
+            connection.execute("BEGIN IMMEDIATE")
+            assert self._seal is not None
+            self._seal.begin()
+            self._gathering = monotonic()
+        self._is_inside = True
+        return is_first
 
     def gathers_for(self) -> float | None:
         """Seconds for which units that were gathered may still wait; None if there are none."""
@@ -79,21 +87,25 @@ class Transactions(ABC):
 
     def commit(self) -> None:
         """Commit all gathered units together, with their sums."""
-        if self._gathering is None:
-            return
+        if self._gathering is not None:
+            with uninterrupted(), self._translated:
+                self._commit()
+
+    def _commit(self) -> None:
+        connection = self.connection  # first, as above
         assert self._seal is not None
-        with self._translated:
-            try:
-                self._seal.end()
-                self.connection.execute("COMMIT")
-                self._seal.stored()
-                self._gathering = None
-            except BaseException:
-                self._roll_back()
-                raise
+        try:
+            self._seal.end()
+            connection.execute("COMMIT")
+            self._seal.stored()
+            self._gathering = None
+        except BaseException:
+            self._roll_back()
+            raise
 
     def _roll_back(self) -> None:
         self._gathering = None
+        self._is_inside = False
         # SQLite may have rolled back by itself, as it does on a full disk.
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")

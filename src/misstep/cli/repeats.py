@@ -14,7 +14,7 @@ from misstep.cli.arguments import Cluster, check_limits, typed
 from misstep.cli.groups import Group
 from misstep.cli.output import phase_progress, print_json, print_table, remark
 from misstep.errors import InputFileError, Interrupted, UsageError
-from misstep.files import reason
+from misstep.files import reason, write_inside
 
 if TYPE_CHECKING:
     from misstep.experiments.apart import Where
@@ -114,6 +114,12 @@ def _begin(out: Path, folders: dict[int, Path], resume: bool) -> str:
     from misstep.training.resumable import SETTINGS
 
     for folder in folders.values():
+        if folder.is_symlink():  # the folder of all may come from a stranger
+            raise InputFileError(
+                "this is a symbolic link, which is not followed here",
+                where=str(folder),
+                expected="a folder of a training",
+            )
         if not resume and (folder / SETTINGS).exists():
             raise InputFileError(
                 "there is a training in this folder",
@@ -125,10 +131,18 @@ def _begin(out: Path, folders: dict[int, Path], resume: bool) -> str:
     mark = uuid.uuid4().hex
     try:
         out.mkdir(parents=True, exist_ok=True)
-        (out / MARK).write_text(mark)
     except OSError as error:
         raise InputFileError(f"cannot write there: {reason(error)}", where=str(out)) from error
+    _write(out / MARK, mark)
     return mark
+
+
+def _write(file: Path, text: str) -> None:
+    """A file of the folder; a link in its place is replaced, not followed."""
+    try:
+        write_inside(file, text.encode())
+    except OSError as error:
+        raise InputFileError(f"cannot write: {reason(error)}", where=str(file)) from error
 
 
 def _payload(training: Training, where: Where) -> Json:
@@ -170,7 +184,7 @@ def _tell(found: dict[int, Json], out: Path, as_json: bool) -> int:
         "best_seed": best,
         "best": None if best is None else done[best]["best"],
     }
-    (out / "repeats.json").write_text(json.dumps(told, indent=1) + "\n")
+    _write(out / "repeats.json", json.dumps(told, indent=1) + "\n")
     for seed, own in failed.items():
         remark(f"seed {seed}: {own[FAILURE]}")
     if as_json:

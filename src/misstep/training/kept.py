@@ -14,7 +14,8 @@ from typing import Any
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record
 from misstep.campaigns.testing import test
-from misstep.errors import UsageError
+from misstep.checking.seal import Sealed
+from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.tasks.task import Task
 from misstep.training.testing import TaskResult, TestSettings
 
@@ -41,6 +42,12 @@ def test_kept(
     progress: Callable[[str, int], None],
 ) -> list[TaskResult]:
     """Test a policy on all tasks, or read what was found before; `progress` takes a task and how many are done."""
+    if folder.is_symlink():  # the folder that the user named is the one around it
+        raise InputFileError(
+            "this is a symbolic link, which is not followed here",
+            where=str(folder),
+            expected="the folder of a campaign",
+        )
     fuzzing = settings.fuzzing
     tree = {"fuzzing": {"max_iterations": fuzzing.max_iterations}}
     # One chunk for each task, so that every state benefits from all states before it, as in the other test.
@@ -67,7 +74,16 @@ def test_kept(
             error.hint = "choose another folder (--out), or give the options of the first time"
         raise
     with campaign:
+        _check_written(campaign, folder)
         return [_result(campaign, task.name) for task in tasks]
+
+
+def _check_written(campaign: Campaign, folder: Path) -> None:
+    """Refuse records that were changed since they were written: the ranking would rest on them."""
+    for problem in Sealed(campaign._content.store.connection).problems:
+        raise InputFormatError(
+            problem, where=str(folder), hint="remove the folder, or choose another one (--out)"
+        )
 
 
 class _Told:

@@ -29,6 +29,7 @@ class Future:
         self.status = "pending"
         self.found: Found = []
         self.cancelled = False
+        self.error: Exception | None = None
         self._told: Callable[[Any], None] = print
 
     def add_done_callback(self, call: Callable[[Any], None]) -> None:
@@ -46,6 +47,9 @@ class Future:
 
     def result(self, timeout: float) -> Found:  # noqa: ARG002
         return self.found
+
+    def exception(self, timeout: float) -> Exception | None:  # noqa: ARG002
+        return self.error
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -233,3 +237,37 @@ def test_jobs_of_a_parcel_share_what_they_need_and_their_time() -> None:
     assert [own for own, _ in found[1:]] == [Done(b"['large']"), Late(), Late()]
     # The last one has waited for the others longer than it had.
     assert found[3][1] < found[2][1] + 0.5
+
+
+def test_nothing_is_lost_that_ends_while_there_are_no_workers(link: Link, client: Client) -> None:
+    """A worker that cannot do a job has gone, and all others with it, when it is looked for."""
+    first, second = give(link, 2)
+    failed, other = client.futures
+    looks: list[None] = []
+
+    def scheduler_info(n_workers: int) -> Any:  # noqa: ARG001
+        looks.append(None)
+        if len(looks) == 3:
+            other.end()
+        return {"workers": {"tcp://c": {"nthreads": 1}} if len(looks) > 4 else {}}
+
+    client.scheduler_info = scheduler_info  # type: ignore[method-assign]
+    failed.error = ImportError("no such module")
+    failed.end(status="error")
+    assert link.next() == (second, Done(other.bodies[0]))
+    client.futures[-1].end()
+    assert link.next() == (first, Done(failed.bodies[0]))
+
+
+def test_a_machine_that_starts_no_process_fails_its_jobs_and_not_the_campaign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(_: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(host, "start", start)
+    monkeypatch.setattr(host, "_HOME", None)
+    ticket = Ticket("s", 0, identity().code, "x:y", (), None, None)
+    found = host.do_jobs([(ticket, b"0"), (ticket, b"1")], ())
+    assert [type(answer) for answer, _ in found] == [Died, Died]
+    assert "Resource temporarily unavailable" in str(found[0][0])

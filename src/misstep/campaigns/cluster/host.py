@@ -30,6 +30,7 @@ import misstep
 from misstep.campaigns.cluster.child import DONE, NEED, NO_MEMORY
 from misstep.campaigns.cluster.jobs import Answer, Died, Done, Late, NoMemory, Refused, Ticket
 from misstep.campaigns.process import OVERDUE, hash_seed
+from misstep.files import reason
 from misstep.kept import NOT_FROM_HERE
 from misstep.versions import identity
 
@@ -226,7 +227,10 @@ def do_job(ticket: Ticket, body: bytes, *blobs: bytes) -> Answer:
     if own.code != ticket.code:
         return Refused(str(own), _address())
     place = home()
-    child = place.take((ticket.session, ticket.role, ticket.memory_mb))
+    try:
+        child = place.take((ticket.session, ticket.role, ticket.memory_mb))
+    except OSError as error:  # no more processes, files or disk: another worker may have them
+        return Died(f"no process could be started: {reason(error)}", "", _address())
     try:
         answer = child.do(ticket, body, dict(zip(ticket.needs, blobs, strict=True)))
     finally:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from misstep.campaigns.cluster import host
@@ -165,8 +165,7 @@ class Link:
             if not said and monotonic() - began > PATIENCE:
                 said = True
                 self._note("waiting for workers")
-            with contextlib.suppress(Empty):
-                self._ended.get(timeout=0.2)
+            sleep(0.2)  # and not for jobs to end: what `next` has not seen must not get lost here
 
     # -- jobs -------------------------------------------------------------------------------------
 
@@ -384,8 +383,7 @@ class Link:
         """An error if it is away and does not come back."""
         end = monotonic() + RECONNECT
         while self._client.status in ("connecting", "newly-created") and monotonic() < end:
-            with contextlib.suppress(Empty):
-                SimpleQueue[None]().get(timeout=0.1)
+            sleep(0.1)
         if self._client.status != "running":
             raise self._gone()
         self.look(now=True)

@@ -46,7 +46,7 @@ def run(payload: Json) -> Json:
 def _is_here(file: Path, text: str) -> bool:
     try:
         return file.read_text() == text
-    except OSError:
+    except (OSError, ValueError):  # no text: not the file of this command
         return False
 
 
@@ -95,7 +95,10 @@ def kept(folder: Path, result: Json) -> Json:
     """The summary of a training; its files are in the folder afterwards, wherever it ran."""
     if FAILURE in result:
         return result
-    for name, content in result.get("files", {}).items():
+    # Whoever is killed here leaves nothing that looks like a training, which begins with its settings.
+    for name, content in sorted(
+        result.get("files", {}).items(), key=lambda own: own[0] == SETTINGS
+    ):
         file = folder / name
         if not file.resolve().is_relative_to(folder.resolve()):
             raise InputFormatError(f"a worker has sent a file {name!r:.80}", where=str(folder))
