@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from misstep import errors
-from misstep.cli.verbs import VERBS, load_command, plain
+from misstep.cli.verbs import VERBS, in_words, load_command, plain
 from misstep.errors import MisstepError
 
 FOLDER = "reference/commands"
@@ -54,7 +54,7 @@ def groups(words: str, command: Any) -> dict[str, list[tuple[str, str]]]:
             continue
         is_argument = parameter.param_type_name == "argument"
         heading = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None)
-        found.setdefault(heading or "Options", []).append((plain(line[0]), line[1]))
+        found.setdefault(heading or "Options", []).append((plain(line[0]), in_words(line[1])))
     return dict(sorted(found.items(), key=lambda own: (own[0] != "Arguments", own[0] == "Options")))
 
 

@@ -70,6 +70,12 @@ def test_every_option_is_described(words: str) -> None:
     assert "## Exit codes" in text
 
 
+def test_ranges_of_options_are_in_words() -> None:
+    page = commands.page("test", commands.commands()["test"])
+    assert "0 or more" in page
+    assert "x>=" not in page
+
+
 def test_options_in_sentences_are_code() -> None:
     told = commands.escaped("Left out with --pool-from,\n  not a_b or well--known.")
     assert told == r"Left out with `--pool-from`, not a\_b or well--known."
