@@ -20,6 +20,7 @@ import pytest
 
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.cluster import link, opening
+from misstep.campaigns.cluster.address import read_address
 from misstep.campaigns.testing import test as run_campaign
 from misstep.comparison.retest import retest
 from misstep.errors import InputFileError, ToolError, UsageError
@@ -369,3 +370,17 @@ def test_an_experiment(cluster: str, tmp_path: Path) -> None:
     assert (there.units, there.done, there.without) == (here.units, here.done, here.without)
 
     assert results(tmp_path / "there") == results(tmp_path / "here")
+
+
+def test_a_worker_that_does_not_answer_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link, "PART", 0.2)
+    with local_scheduler(1) as (address, pid):
+        opened = opening.open_cluster(read_address(address), lambda _: None)
+        worker = dask_workers(pid)[0]
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            opened.close()
+        finally:
+            os.kill(worker, signal.SIGCONT)

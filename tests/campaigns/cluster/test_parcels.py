@@ -70,7 +70,7 @@ class Client:
     def scheduler_info(self, n_workers: int) -> Any:  # noqa: ARG002
         return {"workers": {name: {"nthreads": 1} for name in ("tcp://a", "tcp://b")}}
 
-    def run(self, _: object, workers: Sequence[str], on_error: str) -> Any:  # noqa: ARG002
+    def run(self, _: object, workers: Sequence[str], on_error: str, **_more: object) -> Any:  # noqa: ARG002
         return dict.fromkeys(workers, identity())
 
     def submit(self, function: object, *arguments: Any, **_: object) -> Future:

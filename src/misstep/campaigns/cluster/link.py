@@ -28,6 +28,8 @@ STRIKES = 3  # ends of a process before a job is given up
 LOSSES = 20  # workers that were lost with a job, running or next in turn, before it is given up
 LOOK = 2.0  # seconds between two checks of the workers
 RECONNECT = 15.0  # seconds for a scheduler to come back
+ASK = 10.0  # seconds for a new worker to say what it has
+PART = 3.0  # seconds for workers to hear that the work is over; a lost one must not hold up the end
 PATIENCE = 5.0  # seconds before it is said that there are no workers yet
 FETCH = 60.0  # seconds for a result to arrive
 AHEAD = 2  # jobs sent for each thread of a worker, so that the next one is there when one ends
@@ -120,7 +122,9 @@ class Link:
 
     def _ask(self, address: str) -> object:
         try:
-            found = self._client.run(identity, workers=[address], on_error="return")
+            found = self._client.run(
+                identity, workers=[address], on_error="return", callback_timeout=ASK
+            )
         except Exception as error:
             return error
         return found.get(address)
@@ -403,7 +407,11 @@ class Link:
         if self._client.status == "running" and self._good:
             with contextlib.suppress(Exception):
                 self._client.run(
-                    host.end_session, self.session, workers=list(self._good), on_error="ignore"
+                    host.end_session,
+                    self.session,
+                    workers=list(self._good),
+                    on_error="ignore",
+                    callback_timeout=PART,
                 )
         self._jobs.clear()
         self._waiting.clear()
