@@ -32,15 +32,7 @@ from misstep.tasks.load import load_task
 
 BATCHES = (64, 256, 1024, 4096, 16_384, 65_536)
 CHECKED = {"blocks": 4000, "gripper": 1600, "logistics": 480, "visitall": 480}
-PLACES = (
-    "../shared",
-    "shared",
-    "/work/shared",
-    ".carry/shared",
-    ".cache/shared",
-    ".cache",
-    ".carry",
-)
+PLACES = ("../shared", "shared")
 VARIANTS: dict[str, dict[str, Any]] = {
     "tf32x3 32/4": {},
     "tf32x3 16/4": {"send_tile": 16, "update_tile": 16},
