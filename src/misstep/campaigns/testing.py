@@ -105,9 +105,9 @@ def test(
         prepare,
         how,
         trust_policy,
-        stop_at_first,
-        cluster,
-        force,
+        stop_at_first=stop_at_first,
+        cluster=cluster,
+        force=force,
     )
 
 
@@ -120,6 +120,7 @@ def conduct(
     prepare: Callable[[Content, Settings], None],
     how: How,
     trust: Trust,
+    *,
     stop_at_first: StopAt = False,
     cluster: str | None = None,
     force: bool = False,

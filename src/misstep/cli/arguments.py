@@ -67,6 +67,14 @@ Cluster = Annotated[
         show_default=False,
     ),
 ]
+WorkerMemory = Annotated[
+    int | None,
+    typer.Option(
+        metavar="MB",
+        help="Memory of each worker process. Default: no limit.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TimeLimit = Annotated[
     float | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from misstep.cli.arguments import AsJson, check_limits, typed
+from misstep.cli.arguments import AsJson, Cluster, WorkerMemory, check_limits, typed
 from misstep.cli.groups import Group, takes
 from misstep.cli.output import phase_progress, print_json, print_table, remark, say, waiting
 from misstep.errors import UsageError
@@ -58,23 +58,8 @@ class How(Group, heading="How much"):
         ),
     ] = None
     jobs: Annotated[int, typer.Option(metavar="N", help="Number of worker processes.")] = 1
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Let the workers of a dask cluster do the work: tcp://HOST:PORT, tls://HOST:PORT, local:N or "
-            "slurm:FILE.toml (docs/cluster.md).",
-            show_default=False,
-        ),
-    ] = None
-    memory: Annotated[
-        int | None,
-        typer.Option(
-            metavar="MB",
-            help="Memory of each worker process. Default: no limit.",
-            show_default=False,
-        ),
-    ] = None
+    cluster: Cluster = None
+    memory: WorkerMemory = None
     tasks: Annotated[
         Path | None,
         typer.Option(

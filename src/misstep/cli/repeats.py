@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import Cluster, check_limits, typed
+from misstep.cli.arguments import Cluster, WorkerMemory, check_limits, typed
 from misstep.cli.groups import Group
 from misstep.cli.output import phase_progress, print_json, print_table, remark
 from misstep.errors import InputFileError, Interrupted, UsageError
@@ -42,14 +42,7 @@ class Repeats(Group, heading="Repeats"):
         ),
     ] = 1
     cluster: Cluster = None
-    memory: Annotated[
-        int | None,
-        typer.Option(
-            metavar="MB",
-            help="Memory of each worker process. Default: no limit.",
-            show_default=False,
-        ),
-    ] = None
+    memory: WorkerMemory = None
 
     def check(self, context: typer.Context) -> None:
         """Refuse options that have no meaning without repeats."""

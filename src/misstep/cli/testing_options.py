@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import AsJson, KeepUnimportant, Timeout, TrustPolicy, check_limits
+from misstep.cli.arguments import (
+    AsJson,
+    Cluster,
+    KeepUnimportant,
+    Timeout,
+    TrustPolicy,
+    check_limits,
+)
 from misstep.cli.defaults import (
     DISTANCE,
     FAULT_BUDGET,
@@ -328,14 +335,7 @@ class Spending(Group, heading="Limits"):
     """What the work may take. Records do not depend on it, but for what a limit leaves undone."""
 
     jobs: Annotated[int, typer.Option(metavar="N", help="Number of worker processes.")] = 1
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Let the workers of a dask cluster do the work: tcp://HOST:PORT, tls://HOST:PORT, local:N or "
-            "slurm:FILE.toml (docs/cluster.md). Default: processes of this machine.",
-        ),
-    ] = None
+    cluster: Cluster = None
     batch_size: Annotated[
         int | None,
         typer.Option(

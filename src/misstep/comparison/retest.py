@@ -195,8 +195,8 @@ def retest(
             prepare,
             how,
             trust_policy,
-            stop_at_first,
-            cluster,
+            stop_at_first=stop_at_first,
+            cluster=cluster,
         )
     return _made(before, old, campaign)
 
