@@ -41,3 +41,24 @@ def test_agrees_with_the_processor(
         assert answers.values is not None
         assert answers.operators[:count].tolist() == expected.operators.tolist()
         assert answers.values[:count] == pytest.approx(expected.values, abs=1e-3)
+
+
+@pytest.mark.parametrize("width", [16, 32, 64, 128])
+def test_there_are_kernels_for_every_width(width: int) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch finds no CUDA device")
+    pytest.importorskip("triton", reason="Triton is not installed")
+    from misstep.policies.gnn.encoding import encode
+    from misstep.policies.gnn.evaluator import Evaluator
+    from support import kernel_cases
+
+    network = kernel_cases.checkpoint(width)
+    for task in kernel_cases.tasks():
+        encoding = encode(task, network.relations, "test")
+        fast = Evaluator(network, encoding, 0, "cuda")
+        assert fast.refused == ""
+        states = kernel_cases.some_states(task, 100)
+        offsets = np.array([0, 30, 30, 100])
+        expected, _ = Evaluator(network, encoding, 0, "cpu").evaluate(states, offsets)
+        for _ in range(3):  # the second time it is replayed
+            assert fast.evaluate(states, offsets)[0] == pytest.approx(expected, abs=1e-4)

@@ -41,7 +41,7 @@ def test_the_kernels_are_used(found: dict[str, Any]) -> None:
 def test_values_and_logits_are_those_of_the_network(found: dict[str, Any]) -> None:
     assert len(found["error"]) == 4
     assert max(found["error"]) < 1e-5
-    assert found["error in pieces"] < 1e-5
+    assert found["error of whole products"] < 1e-5
 
 
 def test_company_changes_no_bit(found: dict[str, Any]) -> None:

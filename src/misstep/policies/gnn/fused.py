@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,20 +34,20 @@ CHUNK = 32
 class Settings:
     """The tile sizes of the kernels. They are the same for all batches, since other sizes may round differently."""
 
-    precision: str = "tf32x3"
-    """The precision of products: three in TF32 are as exact as one in single precision, and use the tensor cores."""
-    send_tile: int = 32
+    precision: str = "pieces"
+    """How products are made: six in bfloat16 are as exact as one in single precision, and use the tensor cores."""
+    send_tile: int = 64
     send_warps: int = 4
     rows: int = 4
     """Messages that are added at once."""
-    update_tile: int = 32
+    update_tile: int = 64
     update_warps: int = 4
     read_tile: int = 16
     read_warps: int = 4
     stages: int = 1
     records: bool = True
     """Whether evaluations are recorded."""
-    fork: bool = False
+    fork: bool = True
     """Whether the relations of different arity run side by side in a record."""
 
 
@@ -214,7 +214,10 @@ class FusedNetwork:
     def __init__(
         self, network: RelationalNetwork, device: str, settings: Settings | None = None
     ) -> None:
-        self.settings = settings or Settings()
+        settings = settings or Settings()
+        if device == "cpu" and settings.precision == "pieces":
+            settings = replace(settings, precision="pieces32")
+        self.settings = settings
         self.device = device
         self.width, self.rounds = network.width, network.rounds
         self.heads = len(network.heads)
@@ -400,18 +403,17 @@ class FusedNetwork:
         )
 
     def _send_all(self, room: _Room, need: _Need, greatest: Any) -> None:
-        """The relations of every arity, the widest first because they take longest."""
+        """The relations of every arity. In a record, the widest run beside the others, because they take longest."""
         arities = [
             arity for arity, own in self._weights.members.items() if need.atoms[list(own)].any()
         ]
-        first = arities[-1:] if self._side is not None else arities
-        main = None if self._side is None else torch.cuda.current_stream()
-        if self._side is not None:
-            self._side.wait_stream(main)
-        for arity in first:
-            self._send(room, need, arity, greatest)
         if self._side is None:
+            for arity in arities:
+                self._send(room, need, arity, greatest)
             return
+        self._side.wait_stream(torch.cuda.current_stream())
+        for arity in arities[-1:]:
+            self._send(room, need, arity, greatest)
         with torch.cuda.stream(self._side):
             for arity in arities[:-1]:
                 self._send(room, need, arity, greatest)
