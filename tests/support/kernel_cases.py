@@ -10,6 +10,7 @@ import json
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -88,6 +89,24 @@ def sharing(encoding: Encoding) -> Encoding:
     )
 
 
+def on_a_small_card(network: Checkpoint, encoding: Encoding) -> list[Any]:
+    """Tries kernels where large tiles do not fit."""
+    launch = FusedNetwork.launch
+
+    def refuse(self: FusedNetwork, *arguments: Any) -> None:
+        if self.settings.send_tile > 32:
+            raise RuntimeError("out of shared memory")
+        launch(self, *arguments)
+
+    with patch.object(FusedNetwork, "launch", refuse):
+        small = Evaluator(network, encoding, 0, "cpu")
+        small.fuse("cpu")
+        forced = Evaluator(network, encoding, 0, "cpu")
+        forced.fuse("cpu", Settings())
+    tile = small.fused.settings.send_tile if small.fused else None
+    return [small.refused, tile, forced.refused]
+
+
 def main() -> None:
     small, large = tasks()
     network = checkpoint(16)
@@ -111,10 +130,10 @@ def main() -> None:
     alone = [evaluators[1].evaluate(states[1][4:9], np.array([0, 5]))[0]]
     result["alone"] = bool((alone[0] == fused[1][0][4:9]).all())
 
-    other = Evaluator(network, encodings[0], 0, "cpu")
-    other.fuse("cpu", Settings(precision="tf32x3"))
-    assert not other.refused, other.refused
-    whole = other.evaluate(states[0], offsets)[0]
+    undivided = Evaluator(network, encodings[0], 0, "cpu")
+    undivided.fuse("cpu", Settings(precision="tf32x3"))
+    assert not undivided.refused, undivided.refused
+    whole = undivided.evaluate(states[0], offsets)[0]
     result["error of whole products"] = float(np.abs(whole - plain[0][0]).max())
 
     wide = evaluators[1].fused
@@ -141,6 +160,7 @@ def main() -> None:
         bool((shared.evaluate(rows, offsets)[0] == fused[0][0]).all()),
     ]
 
+    result["small card"] = on_a_small_card(network, encodings[0])
     odd = Evaluator(checkpoint(24), encodings[0], 0, "cpu")
     odd.fuse("cpu")
     result["odd width"] = [odd.refused, odd.steady]

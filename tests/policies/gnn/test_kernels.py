@@ -56,6 +56,13 @@ def test_variables_may_share_their_facts(found: dict[str, Any]) -> None:
     assert found["shared"] == ["", True]
 
 
+def test_smaller_tiles_are_used_where_the_large_do_not_fit(found: dict[str, Any]) -> None:
+    refused, tile, forced = found["small card"]
+    assert refused == ""
+    assert tile == 32
+    assert "out of shared memory" in forced
+
+
 def test_a_network_without_kernels_stays_as_it_was(found: dict[str, Any]) -> None:
     refused, steady = found["odd width"]
     assert "24" in refused

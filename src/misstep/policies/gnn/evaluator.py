@@ -52,7 +52,7 @@ class Evaluator:
         self.fused: FusedNetwork | None = None
         self.tables: Tables | None = None
         self.refused = "asked for PyTorch" if plain else "not on a GPU"
-        """The reason why the kernels are not used; None if they are used."""
+        """The reason why the kernels are not used; empty if they are used."""
         if self.kind == "cuda" and not plain:
             self.fuse(device)
 
@@ -65,24 +65,39 @@ class Evaluator:
         """Switches to the kernels if they work here. Only a trial run can tell, since Triton, the driver and the
         card must fit together. If it fails, PyTorch's operations are used as before."""
         self.fused = self.tables = None
+        self.refused = ""
         try:
-            from misstep.policies.gnn.fused import WIDTHS, FusedNetwork, Tables
+            from misstep.policies.gnn.fused import WIDTHS, settings_for
 
             if self.network.width not in WIDTHS:
                 raise ValueError(f"no kernels for {self.network.width} numbers per object")
-            with exact_arithmetic():
-                fused = FusedNetwork(self.network, device, settings)
-                tables = Tables(self.batcher.encoding, device)
-                states = _some_state(self.batcher.encoding)
-                group = np.zeros(1, dtype=np.int64)
-                value = float(fused([(tables, states)], group)[0, 0])
-                expected = float(self.network(self.batcher.build(states, group, 1))[0][0])
-            if np.isfinite(expected) and not abs(value - expected) <= TRIAL * (1 + abs(expected)):
-                raise ValueError(f"the kernels give {value}, PyTorch {expected}")
+            choices = (settings,) if settings else settings_for(self.network.width)
         except Exception as error:
             self.refused = f"{type(error).__name__}: {error}"
             return
-        self.fused, self.tables, self.refused = fused, tables, ""
+        for choice in choices:
+            try:
+                self._try(device, choice)
+            except Exception as error:
+                self.refused = self.refused or f"{type(error).__name__}: {error}"
+            else:
+                self.refused = ""
+                return
+
+    def _try(self, device: str, settings: Settings) -> None:
+        """Evaluates one state with the kernels, and keeps them if the value is that of PyTorch."""
+        from misstep.policies.gnn.fused import FusedNetwork, Tables
+
+        with exact_arithmetic():
+            fused = FusedNetwork(self.network, device, settings)
+            tables = Tables(self.batcher.encoding, device)
+            states = _some_state(self.batcher.encoding)
+            group = np.zeros(1, dtype=np.int64)
+            value = float(fused([(tables, states)], group)[0, 0])
+            expected = float(self.network(self.batcher.build(states, group, 1))[0][0])
+        if np.isfinite(expected) and not abs(value - expected) <= TRIAL * (1 + abs(expected)):
+            raise ValueError(f"the kernels give {value}, PyTorch {expected}")
+        self.fused, self.tables = fused, tables
 
     def evaluate(
         self, states: NDArray[np.int32], offsets: NDArray[np.int64]

@@ -51,6 +51,16 @@ class Settings:
     """Whether the relations of different arity run side by side in a record."""
 
 
+SMALL = Settings(precision="tf32x3", send_tile=32, update_tile=32)
+
+
+def settings_for(width: int) -> tuple[Settings, ...]:
+    """The settings to try, the best first. Small tiles fit cards with little shared memory. Kernels for 128 numbers
+    per object start with them, since they would take a minute to compile in large ones."""
+    smallest = replace(SMALL, send_tile=16, update_tile=16)
+    return (SMALL, smallest) if width > 64 else (Settings(), SMALL, smallest)
+
+
 class Tables:
     """One task, as the kernels read it."""
 
@@ -471,4 +481,4 @@ class FusedNetwork:
         )
 
 
-__all__ = ["WIDTHS", "FusedNetwork", "Settings", "Tables"]
+__all__ = ["WIDTHS", "FusedNetwork", "Settings", "Tables", "settings_for"]
