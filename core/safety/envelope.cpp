@@ -24,7 +24,7 @@ Envelope explore_envelope(System &system, std::span<const StateId> starts, const
         result.reached = entries.size();
         return result;
     };
-    // Unsafe states are found when they are met, so the first one is closest.
+    // States are tested when they are first met, so the first unsafe one is closest to the starts.
     const auto add = [&](StateId state, std::size_t parent) {
         if (!seen.insert(state)) return false;
         entries.push_back({state, parent});
