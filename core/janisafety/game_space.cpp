@@ -34,7 +34,7 @@ void GameSpace::explore(System *policy, const Limits &limits) {
     for (StateId s = 0; s < ids_.size(); ++s) {
         limit_ = watch.check(progress, [&] { return bytes() + (policy == nullptr ? 0 : policy->bytes()); });
         if (limit_ != Limit::none) return leave_open();
-        if (policy != nullptr && s == prepared) {  // a new layer: the policy may be asked about all of it at once
+        if (policy != nullptr && s == prepared) {  // a new layer: the policy may evaluate all its states together
             prepared = static_cast<StateId>(ids_.size());
             std::vector<StateId> layer;
             for (StateId t = s; t < prepared; ++t)
@@ -68,7 +68,7 @@ void GameSpace::add(StateId s, System *policy, jani::Weighted &scratch) {
         for (std::size_t l = 0; l < scratch.labels.size(); ++l) {
             for (std::uint32_t e = scratch.edges_of[l]; e < scratch.edges_of[l + 1]; ++e) {
                 for (std::uint32_t o = scratch.outcomes_of[e]; o < scratch.outcomes_of[e + 1]; ++o) {
-                    if (scratch.weights[o] <= 0) continue;  // a product too small for a number
+                    if (scratch.weights[o] <= 0) continue;  // the product of the probabilities has underflowed
                     game_.outcomes.push_back(number(scratch.outcomes[o]));
                     game_.weights.push_back(scratch.weights[o]);
                 }

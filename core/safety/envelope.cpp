@@ -36,7 +36,7 @@ Envelope explore_envelope(System &system, std::span<const StateId> starts, const
     std::size_t prepared = 0;
     std::vector<StateId> layer;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (i == prepared) {  // a new layer: the policy may be asked about all of it at once
+        if (i == prepared) {  // a new layer: the policy may evaluate all its states together
             prepared = entries.size();
             layer.clear();
             for (std::size_t j = i; j < prepared; ++j) layer.push_back(entries[j].state);
