@@ -26,7 +26,7 @@ constexpr LabelId LEFT = 0, RIGHT = 1, JUMP = 2;
 //   left    x - 1, from 1 to 3
 //   right   x + 1, from 1 to 3, and from 5 to 4
 //   jump    from 2 to 0 or 5, with the same probability
-// All is safe but 4, and 5, from where there is no other way.
+// All states are safe except 4 and 5, since 5 can only go to 4.
 std::shared_ptr<const jani::Task> make_task() {
     auto owner = std::make_unique<jani::Expressions>();
     jani::Expressions &e = *owner;
@@ -110,7 +110,7 @@ void test_transitions() {
     CHECK(drawn == (std::set<Word>{1, 2, 3}));
 }
 
-// Two outputs from x and r: for right 2x, for left 2 + 4r, which is 4 everywhere. Counts what it is asked.
+// Two outputs from x and r: for right 2x, for left 2 + 4r, which is 4 everywhere. Counts its evaluations.
 class Counted : public Network {
    public:
     Counted() : Network(2, 2) {}
@@ -128,7 +128,7 @@ void test_network_policy() {
     const auto engine = std::make_shared<jani::Engine>(make_task());
     const auto network = std::make_shared<Counted>();
     const auto id = [&](Word x) { return intern(*engine, x); };
-    // r comes first, then x; and the outputs are right, left.
+    // The inputs are r, x, and the outputs are right, left.
     NetworkPolicy filtered(engine, network, {1, 0}, {RIGHT, LEFT}, true),
         free(engine, network, {1, 0}, {RIGHT, LEFT}, false);
     const LabelId both[] = {LEFT, RIGHT}, left[] = {LEFT}, jump[] = {JUMP}, all[] = {LEFT, RIGHT, JUMP};
@@ -143,7 +143,7 @@ void test_network_policy() {
     filtered.values(id(3), all, values);
     CHECK(values[0] == 4 && values[1] == 6 && values[2] == -std::numeric_limits<double>::infinity());
 
-    // A batch is evaluated at once and answers the same; what is not in it is evaluated alone.
+    // A batch is evaluated in one call with the same answers. States that are not in the batch are evaluated alone.
     const std::vector<StateId> batch{id(1), id(3)};
     network->calls = 0;
     filtered.prepare(batch);
@@ -202,7 +202,7 @@ void test_random_label() {
         decisions.insert(labels);
     }
     CHECK(intern(*engine, 1) != intern(*other, 1));
-    CHECK_EQUAL(decisions.size(), 27U);  // each combination comes up
+    CHECK_EQUAL(decisions.size(), 27U);  // each combination occurs
 }
 
 class Chosen : public LabelPolicy {
@@ -246,17 +246,17 @@ void check_truth(const std::map<Word, LabelId> &policy, Radius largest, const Ex
 
 void test_ground_truth() {
     constexpr LabelId NONE = NO_LABEL;
-    // Always right: from 3 back to the goal takes three deviations, and only the step from 3 gives safety away.
+    // The policy always goes right: from 3 back to the goal takes three deviations, and only the step from 3 is a fault.
     const std::map<Word, LabelId> right{{1, RIGHT}, {2, RIGHT}, {3, RIGHT}, {5, RIGHT}};
     check_truth(
         right, 9,
         {{NONE, RIGHT, RIGHT, RIGHT, NONE, RIGHT}, {0, 1, 2, 3, 10, 10}, {0, 0, 0, 1, 0, 0}, {0, 1, 1, 1, 0, 0}});
     check_truth(right, 1,
                 {{NONE, RIGHT, RIGHT, RIGHT, NONE, RIGHT}, {0, 1, 2, 2, 2, 2}, {0, 0, 0, 1, 0, 0}, {0, 1, 1, 1, 0, 0}});
-    // The jump from 2 may end in 5: one outcome is enough.
+    // The jump from 2 is a fault, because one of its outcomes is 5.
     check_truth({{1, LEFT}, {2, JUMP}, {3, LEFT}, {5, RIGHT}}, 9,
                 {{NONE, LEFT, JUMP, LEFT, NONE, RIGHT}, {0, 0, 1, 1, 10, 10}, {0, 0, 1, 0, 0, 0}, {0, 0, 1, 1, 0, 0}});
-    // It names a label that does not apply in 3 and stops there: no bug, but a strategy has to act.
+    // The policy names a label that does not apply in 3 and stops there. That is no bug, but a strategy has to act there.
     check_truth({{1, LEFT}, {2, RIGHT}, {3, JUMP}, {5, RIGHT}}, 9,
                 {{NONE, LEFT, RIGHT, NONE, NONE, RIGHT}, {0, 0, 1, 2, 10, 10}, {0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}});
 
