@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the fuzzers of a folder, one after the other: FOLDER [SECONDS of each] [JOBS]. Findings are kept in FOLDER/findings.
-# Needs only this script and the programs, so that both can be copied to another machine.
+# Needs only the folder of this script and the programs, so that both can be copied to another machine.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(cd "$1" && pwd) seconds=${2:-60} jobs=${3:-2}
