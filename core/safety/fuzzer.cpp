@@ -144,6 +144,12 @@ std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random, FuzzRun &r
 }
 
 FuzzRun Fuzzer::run(StateId start, CounterRandom &random) {
+    if (policy_version_ != system_.policy_version()) {
+        policy_version_ = system_.policy_version();
+        drawn_.clear();
+        drawn_states_.clear();
+        drawn_sums_.clear();
+    }
     FuzzRun run;
     run.states.push_back(start);
     visited_.clear();

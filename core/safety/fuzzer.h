@@ -48,7 +48,8 @@ struct FuzzRun {
 // Each run draws its numbers from its own stream, one number for each choice, so runs can be distributed over processes in any way.
 class Fuzzer {
    public:
-    Fuzzer(System &system, FuzzRules rules) : system_(system), rules_(rules) {}
+    Fuzzer(System &system, FuzzRules rules)
+        : system_(system), rules_(rules), policy_version_(system.policy_version()) {}
 
     System &system() { return system_; }
     FuzzRun run(StateId start, CounterRandom &random);
@@ -88,6 +89,7 @@ class Fuzzer {
     struct Chances {
         std::uint32_t first, count;
     };
+    std::uint32_t policy_version_ = 0;  // of the policy whose outcomes are kept
     PerState<Chances> drawn_{{0, 0}};
     std::vector<StateId> drawn_states_;
     std::vector<double> drawn_sums_;

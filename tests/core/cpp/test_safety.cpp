@@ -5,6 +5,7 @@
 #include "safety/arena.h"
 #include "safety/closure.h"
 #include "safety/explicit_transitions.h"
+#include "safety/fuzzer.h"
 #include "safety/make_decider.h"
 #include "safety/policies.h"
 #include "safety/sparing_proof.h"
@@ -273,6 +274,39 @@ void test_proofs() {
     CHECK(ranks.size() == 2 && ranks[1] < ranks[0]);
 }
 
+// Every outcome of a label is equally likely.
+class Uniform : public ExplicitTransitions {
+   public:
+    using ExplicitTransitions::ExplicitTransitions;
+    bool has_probabilities() const override { return true; }
+    void probabilities(StateId id, LabelId label, std::vector<StateId> &outcomes,
+                       std::vector<double> &chances) override {
+        outcomes.clear();
+        ExplicitTransitions::outcomes(id, label, outcomes);
+        chances.assign(outcomes.size(), 1.0 / static_cast<double>(outcomes.size()));
+    }
+};
+
+// A fuzzer that follows the probabilities of the model follows the new policy after a change of policy: label 0 leads from 0
+// to the unsafe state 1, label 1 to the goal 2.
+void test_fuzzing_after_a_change_of_policy() {
+    Tables tables;
+    tables.flags = {PLAIN, UNSAFE, GOAL};
+    tables.actions = {0, 2, 2, 2};
+    tables.labels = {0, 1};
+    tables.offsets = {0, 1, 2};
+    tables.outcomes = {1, 2};
+    tables.initial = {0};
+    System system(std::make_shared<Uniform>(tables), std::make_shared<FirstLabel>());
+    FuzzRules rules;
+    rules.select = Select::probable;
+    Fuzzer fuzzer(system, rules);
+    CounterRandom random(1);
+    CHECK(fuzzer.run(0, random).states == (std::vector<StateId>{0, 1}));
+    system.set_policy(std::make_shared<LabelTable>(std::vector<LabelId>{1}));
+    CHECK(fuzzer.run(0, random).states == (std::vector<StateId>{0, 2}));
+}
+
 }  // namespace
 
 int main() {
@@ -283,5 +317,6 @@ int main() {
     test_tables_that_do_not_fit();
     test_containers();
     test_proofs();
+    test_fuzzing_after_a_change_of_policy();
     return misstep::test::result();
 }
