@@ -5,11 +5,13 @@
 #include <set>
 
 #include "check.h"
+#include "janisafety/game_space.h"
 #include "janisafety/ground_truth.h"
 #include "janisafety/jani_transitions.h"
 #include "janisafety/network_policy.h"
 #include "janisafety/random_label.h"
 #include "nets/mlp.h"
+#include "safety/risk.h"
 
 using namespace misstep;
 using namespace misstep::safety;
@@ -270,6 +272,45 @@ void test_ground_truth() {
     CHECK(cut.decisions.empty() && cut.lost.empty() && cut.deviations.empty());
 }
 
+// Two automata that each move with probability 1e-200, and both must move at the same time to be unsafe. Their product 1e-400
+// is not a number of the machine, but the only label is tried for ever, so the risk is 1 and must not be bounded by 0.
+void test_probabilities_whose_product_underflows() {
+    auto owner = std::make_unique<jani::Expressions>();
+    jani::Expressions &e = *owner;
+    const auto number = [&](Word value) { return e.constant(Type::integer, value); };
+    std::vector<ExprId> moved;
+    std::vector<std::vector<jani::EdgeSource>> groups;
+    for (const char *name : {"x", "y"}) {
+        jani::Slot slot{Type::integer, false, true, {}, name};
+        slot.range.low = 0;
+        slot.range.high = 1;
+        const jani::SlotId id = e.declare(slot);
+        moved.push_back(e.apply(Op::equal, {e.variable(id), number(1)}));
+        const auto to = [&](Word value, double probability) {
+            jani::DestinationSource result{e.constant(Type::real, jani::from_real(probability)), {}, {}, "destination"};
+            result.assignments.push_back({id, 0, jani::NO_EXPRESSION, number(value), 0, "assignment"});
+            return result;
+        };
+        groups.push_back({{e.boolean(true), {to(0, 1 - 1e-200), to(1, 1e-200)}, "try"}});
+    }
+    const ExprId unsafe = e.apply(Op::conjunction, moved), goal = e.boolean(false);
+    auto model = std::make_shared<jani::Model>(
+        std::move(owner), std::vector<std::string>{"try"}, std::move(groups), std::vector<jani::Vector>{{0, {0, 1}}},
+        std::vector<jani::TransientSource>{}, std::vector<jani::TransientValueSource>{}, jani::OutOfBounds::error,
+        jani::Silent::refuse);
+    const auto task =
+        std::make_shared<jani::Task>(model, unsafe, "unsafe", goal, "goal", unsafe, jani::Distance::Scale::none,
+                                     std::vector<std::vector<Word>>{{0, 0}}, "start");
+    const auto engine = std::make_shared<jani::Engine>(task);
+    const Word start[] = {0, 0};
+    const GameSpace space(engine, std::vector<StateId>{engine->intern(start)}, nullptr, {});
+    CHECK_EQUAL(space.game().size(), 4U);
+    space.game().check();
+    const Bounds bounds = risk_bounds(space.game(), 1e-6, {}, nullptr);
+    CHECK_EQUAL(bounds.high[0], 1.0);
+    CHECK_EQUAL(bounds.low[0], 0.0);  // nothing can be said from below
+}
+
 }  // namespace
 
 int main() {
@@ -277,5 +318,6 @@ int main() {
     test_network_policy();
     test_random_label();
     test_ground_truth();
+    test_probabilities_whose_product_underflows();
     return misstep::test::result();
 }
