@@ -119,7 +119,7 @@ def test_transitions_between_given_states_are_known(name: str) -> None:
         assert task.apply(state, op).values == tuple(known.states[target].tolist())
 
 
-def test_a_path_that_leads_nowhere_goes_on() -> None:
+def test_knowledge_has_plans_and_transitions_between_given_states() -> None:
     task, s = line()
     store = BoundStore(task)
     store.add_path(s[0], [0, 1])
@@ -156,7 +156,7 @@ def test_pieces_are_merged_by_adding_them() -> None:
         assert low <= space.h_star[space.find(state)] <= high
 
 
-def test_what_is_handed_on_depends_on_nothing_but_the_store() -> None:
+def test_knowledge_depends_on_nothing_but_the_store() -> None:
     task, space = variant("blocksworld-4", ())
     given = rows(sample(space, 30))
     first, second = (random_store(task, space, 4).knowledge(given) for _ in range(2))
@@ -269,7 +269,7 @@ def test_a_header_that_promises_too_much_allocates_nothing(numbers: tuple[int, i
         Knowledge.from_bytes(data, 1)
 
 
-def test_more_than_the_header_says_is_not_unpacked() -> None:
+def test_data_beyond_the_size_in_the_header_is_not_unpacked() -> None:
     data = struct.pack("<4s3Q", b"MSK1", 1, 1, 0) + zlib.compress(bytes(100_000_000))
     with pytest.raises(InputFormatError, match="length"):
         Knowledge.from_bytes(data, 1)

@@ -89,7 +89,7 @@ def solvable(space: StateSpace, seed: int) -> State:
 
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", [*SMALL, "conditional"])
-def test_undo_plans_are_plans(name: str, costs: tuple[int, ...]) -> None:
+def test_plans_that_undo_a_walk_are_valid(name: str, costs: tuple[int, ...]) -> None:
     task, twin, space = variant(name, costs)
     undoer = Undoer(task)
     for seed in range(25):
@@ -197,7 +197,7 @@ def ring(size: int) -> Task:
     )
 
 
-def test_the_way_to_the_step_before_may_pass_the_start() -> None:
+def test_a_path_to_the_previous_state_may_pass_the_start() -> None:
     task = ring(10)
     states = [task.initial_state]
     for op in range(8):
@@ -255,7 +255,7 @@ def test_among_operators_that_lead_back_the_cheapest_is_taken() -> None:
     assert (found.operators, found.undo_cost, found.cost) == ((2, 3), 2, 3)
 
 
-def test_conditions_of_effects_allow_no_exchange() -> None:
+def test_values_that_occur_in_effect_conditions_count_as_needed() -> None:
     # Nobody needs value 0 of variable 0, but value 1 switches an effect on that spoils the goal.
     task = Task(
         sas(
@@ -306,7 +306,7 @@ def test_any_state_of_the_walk_may_have_the_plan(name: str, costs: tuple[int, ..
                 assert report.valid, report
 
 
-def test_wrong_arguments() -> None:
+def test_wrong_arguments_are_refused() -> None:
     task, _, space = variant("gripper-4", ())
     start = task.initial_state
     op = task.applicable(start)[0]

@@ -51,7 +51,7 @@ def test_true_bugs_pass(case: tuple[Task, Trace, Verdict, int | None]) -> None:
     check_witness(*case)
 
 
-def test_wrong_verdicts() -> None:
+def test_wrong_verdicts_are_refused() -> None:
     task, run, verdict, _ = COSTLY
     assert verdict.witness is not None
     wrong: list[dict[str, Any]] = [
@@ -85,7 +85,7 @@ def test_wrong_verdicts() -> None:
     check_witness(task, run, replace(verdict, status=Status.UNKNOWN, kind=None))
 
 
-def test_wrong_runs() -> None:
+def test_wrong_runs_are_refused() -> None:
     task, run, verdict, _ = COSTLY
     other = run.states[0]
     wrong: list[dict[str, Any]] = [
@@ -108,7 +108,7 @@ def test_wrong_runs() -> None:
                 check_witness(task, replace(run, outcome=outcome), verdict, named)
 
 
-def test_the_operator_that_did_not_apply() -> None:
+def test_the_operator_that_did_not_apply_is_checked() -> None:
     task, run, verdict, named = REFUSED
     assert named is not None
     with pytest.raises(MisstepError, match="is not given"):
@@ -117,7 +117,7 @@ def test_the_operator_that_did_not_apply() -> None:
         check_witness(task, run, verdict, task.applicable(run.states[-1])[0])
 
 
-def test_runs_that_come_back() -> None:
+def test_the_loop_of_a_run_is_checked() -> None:
     task, run, _, _ = LOOPING
     twin = parse_sas(task.sas.decode(), task.name)
     states = [s.values for s in run.states]

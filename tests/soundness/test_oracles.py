@@ -137,7 +137,7 @@ def check_known_states(name: str, costs: tuple[int, ...], policy: str, count: in
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("number", range(len(TASKS)))
-def test_samples(number: int, spec: str) -> None:
+def test_verdicts_on_a_sample_of_states_are_true(number: int, spec: str) -> None:
     place = number + SPECS.index(spec)
     policy, costs = POLICIES[place % len(POLICIES)], COSTS[place % len(COSTS)]
     assert check_oracle(TASKS[number], costs, policy, spec, 12)["states"]
@@ -145,7 +145,7 @@ def test_samples(number: int, spec: str) -> None:
 
 @pytest.mark.parametrize("max_steps", [0, 1, 3])
 @pytest.mark.parametrize("spec", ["exact", "astar", DEFAULT_ORACLE])
-def test_cut_runs(spec: str, max_steps: int) -> None:
+def test_verdicts_on_cut_runs_are_true(spec: str, max_steps: int) -> None:
     found: Counter[str] = Counter()
     for name, costs, policy in [
         ("transport-2", (1, 2, 5), "noisy:0.3:5+heuristic:ff"),
@@ -158,7 +158,7 @@ def test_cut_runs(spec: str, max_steps: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["spanner-3", "blocksworld-4", "conditional"])
-def test_goal_reaching(name: str) -> None:
+def test_verdicts_on_reaching_the_goal_are_true(name: str) -> None:
     for policy in POLICIES:
         for spec in ("exact", "lookahead(1)", DEFAULT_ORACLE):
             check_oracle(name, (0, 1, 5), policy, spec, 15, objective=Objective.GOAL)
@@ -166,7 +166,7 @@ def test_goal_reaching(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["spanner-3", "transport-2", "childsnack-2"])
-def test_states_that_nobody_tested(name: str) -> None:
+def test_verdicts_on_states_that_were_not_tested_are_true(name: str) -> None:
     for policy in POLICIES:
         check_known_states(name, (0, 1, 5), policy, 4)
 
@@ -175,7 +175,7 @@ def test_states_that_nobody_tested(name: str) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", TASKS)
-def test_every_state(name: str, costs: tuple[int, ...], policy: str) -> None:
+def test_verdicts_on_every_state_are_true(name: str, costs: tuple[int, ...], policy: str) -> None:
     for spec in SPECS:
         check_oracle(name, costs, policy, spec, 400)
         check_oracle(name, costs, policy, spec, 60, max_steps=4)

@@ -55,7 +55,9 @@ def answer_of_census(task: JaniTask, spec: str) -> str:
 
 @pytest.mark.soundness
 @pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)
-def test_models_against_the_census(name: str, choices: Choices, tmp_path: Path) -> None:
+def test_proofs_on_models_agree_with_the_census(
+    name: str, choices: Choices, tmp_path: Path
+) -> None:
     write_model(generate_model(name, **choices), path := tmp_path / "model.jani")
     # The starts of control models are infinitely many; their second property lists some.
     prop = "sampled" if name in CONTROL else None
@@ -129,7 +131,9 @@ SHIPPED: list[tuple[str, str, Choices]] = [
 
 @pytest.mark.soundness
 @pytest.mark.parametrize(("policy", "name", "choices"), SHIPPED, ids=described)
-def test_shipped_policies_against_the_census(policy: str, name: str, choices: Choices) -> None:
+def test_proofs_of_shipped_policies_agree_with_the_census(
+    policy: str, name: str, choices: Choices
+) -> None:
     instance = generate_model(name, **choices)
     spec = f"shipped:{policy}"
     expected = answer_of_census(load_jani(instance), spec)
@@ -138,7 +142,7 @@ def test_shipped_policies_against_the_census(policy: str, name: str, choices: Ch
 
 
 @pytest.mark.soundness
-def test_random_models() -> None:
+def test_proofs_on_random_models_agree_with_the_truth() -> None:
     random = Random("random models")
     answers: Counter[str] = Counter()
     asked: Counter[str] = Counter()
@@ -165,7 +169,7 @@ def test_random_models() -> None:
 
 
 @pytest.mark.soundness
-def test_random_tasks() -> None:
+def test_proofs_on_random_tasks_agree_with_the_truth() -> None:
     random = Random("random tasks")
     answers: Counter[str] = Counter()
     for number in range(400):

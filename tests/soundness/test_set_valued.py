@@ -129,7 +129,7 @@ def bench_of(truth: Truth, policy: Policy, limit: int, costly_some: bool) -> Wor
 
 @pytest.mark.parametrize(("task_name", "rule"), pairs())
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_everything_is_told_where_all_is_explored(
+def test_verdicts_are_complete_and_true_where_everything_is_explored(
     task_name: str, rule: str, costly_some: bool
 ) -> None:
     task = task_of(task_name)
@@ -139,7 +139,7 @@ def test_everything_is_told_where_all_is_explored(
 
 @pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_everything_is_told_of_real_families(
+def test_verdicts_on_real_families_are_complete_and_true(
     domain: str, sizes: dict[str, int], spec: str, costly_some: bool
 ) -> None:
     task = generated_task(domain, **sizes)
@@ -194,7 +194,7 @@ def is_true(verdict: Verdict, truth: Truth, costly_some: bool) -> bool:
 @pytest.mark.parametrize(("task_name", "rule"), pairs())
 @pytest.mark.parametrize("costly_some", [False, True])
 @pytest.mark.parametrize("limit", [1, 4, 12])
-def test_nothing_wrong_is_told_where_little_is_explored(
+def test_verdicts_are_true_where_little_is_explored(
     task_name: str, rule: str, costly_some: bool, limit: int
 ) -> None:
     task = task_of(task_name)
@@ -204,7 +204,7 @@ def test_nothing_wrong_is_told_where_little_is_explored(
 
 @pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_nothing_wrong_is_told_of_real_families(
+def test_verdicts_on_real_families_are_true_where_little_is_explored(
     domain: str, sizes: dict[str, int], spec: str, costly_some: bool
 ) -> None:
     task = generated_task(domain, **sizes)
@@ -226,7 +226,7 @@ def nothing_wrong_is_told(truth: Truth, policy: Policy, limit: int, costly_some:
 @pytest.mark.soundness
 @pytest.mark.parametrize("costly_some", [False, True])
 @pytest.mark.parametrize("task_name", TASKS)
-def test_campaigns_and_their_certificates(task_name: str, costly_some: bool) -> None:
+def test_certificates_of_campaigns_are_valid(task_name: str, costly_some: bool) -> None:
     task = task_of(task_name)
     kinds: Counter[str | None] = Counter()
     for name, rule in RULES.items():
@@ -253,7 +253,7 @@ def test_campaigns_and_their_certificates(task_name: str, costly_some: bool) -> 
 @pytest.mark.soundness
 @pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_campaigns_on_real_families(
+def test_certificates_of_campaigns_on_real_families_are_valid(
     domain: str, sizes: dict[str, int], spec: str, costly_some: bool
 ) -> None:
     task = generated_task(domain, **sizes)

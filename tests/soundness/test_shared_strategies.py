@@ -156,7 +156,7 @@ def test_both_checkers_say_what_the_definition_says() -> None:
     assert refused > 500
 
 
-def test_states_that_are_none_are_refused() -> None:
+def test_values_that_are_not_a_state_are_refused() -> None:
     """Of a state two variables are fixed by the third, so that most values belong to no state that can come up."""
     for world in worlds()[:10]:
         own, honest = Checkers(world), safe_choice(world)
