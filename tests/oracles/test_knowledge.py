@@ -135,11 +135,23 @@ def test_knowledge_has_plans_and_transitions_between_given_states() -> None:
     assert known.states.tolist() == [[0], [4], [1], [2], [3]]
     assert known.edges.tolist() == [[0, 0, 2, 0], [2, 1, 3, 0], [3, 2, 4, 0]]
     assert known.lower.tolist() == [3, 1, 2, 1, 0]
-    # A better jump comes after the plan, with what it stands on.
-    store.add_dominance(s[2], s[0], 0)
-    store.raise_lower_bound(s[4], math.inf)
     with pytest.raises(InputFormatError, match="does not fit"):
         store.add_knowledge(Knowledge(known.states, known.lower[:2], known.edges))
+
+
+def test_a_better_derivation_comes_after_the_plan() -> None:
+    """Both are part of the knowledge: the plan of the first state, and the jump that proves a lower cost."""
+    task, s = line()
+    store = BoundStore(task)
+    store.add_path(s[0], [0, 1, 2])
+    store.add_dominance(s[2], s[1], 0)
+    known = store.knowledge(rows([s[0]]))
+    assert known.states.tolist() == [[0], [1], [2], [3]]
+    assert known.edges.tolist() == [[0, 0, 1, 0], [1, 1, 2, 0], [2, 2, 3, 0], [1, -1, 2, 0]]
+    other = BoundStore(task)
+    other.add_knowledge(known)
+    assert other.bounds(s[0]).upper == 2
+    assert other.witness(s[0]) == (0, 1, 2)
 
 
 def test_pieces_are_merged_by_adding_them() -> None:
