@@ -1,4 +1,4 @@
-"""The bound store: bounds travel, and a contradiction stops everything."""
+"""The bound store: bounds are propagated, and a contradiction raises an error."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_contradictory_bounds_raise_an_error() -> None:
         store.bounds(s[0])
     with pytest.raises(MisstepError, match="internal error"):
         store.check()
-    # The wrong bound has come to the next state too.
+    # The wrong bound has been propagated to the next state too.
     with pytest.raises(MisstepError, match="cheaper than 4, but one costs 3"):
         store.bounds(s[1])
 
@@ -120,7 +120,7 @@ def test_sequences_that_are_not_plans_are_refused() -> None:
 def test_bounds_from_random_paths_and_proofs_enclose_the_truth(
     name: str, costs: tuple[int, ...]
 ) -> None:
-    """Random pieces of truth, in any order: the bounds enclose h* and the witnesses cost what they should."""
+    """After random true facts in any order, the bounds enclose h* and each witness costs as much as its bound."""
     task, space = variant(name, costs)
     store = BoundStore(task)
     for seed, state in enumerate(sample(space, 25)):
@@ -174,7 +174,7 @@ def test_runs_are_added_once_and_continued_where_they_were_cut(name: str) -> Non
 
 @pytest.mark.parametrize("max_steps", [1, 2, 5])
 def test_a_run_is_added_only_as_far_as_it_was_followed(max_steps: int) -> None:
-    """A run is taken in for as many steps as it was run, whatever the policy graph knows about the rest."""
+    """The rest of a run is not added, even if the policy graph knows it."""
     task, space = variant("gripper-4", ())
     fresh, asked = (PolicyRunner(load_policy("heuristic:ff", task)) for _ in range(2))
     asked.run(rows(sample(space, 1000)), None)
@@ -209,7 +209,7 @@ def test_the_leaves_of_a_lookahead_agree_with_the_naive_version() -> None:
 
 
 def naive_leaves(task: Task, state: State, depth: int, bound: float) -> dict[State, int]:
-    """Layer by layer; a state that was reached in fewer steps at the same cost is not gone on with."""
+    """Layer by layer; a state that was reached in fewer steps at the same cost or less is not expanded again."""
     best = {state: 0}
     layer = {state: 0}
     for _ in range(depth):

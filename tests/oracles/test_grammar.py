@@ -1,4 +1,4 @@
-"""Specs of oracles: what they mean, and what is said about wrong ones."""
+"""Specs of oracles: what they mean, and how wrong ones are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store hands on gives another store the same bounds, and what does not fit is refused."""
+"""The knowledge of a store gives another store the same bounds, and knowledge that does not fit is refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ["blocksworld-4", "transport-2", "spanner-3", "conditional"]
 
 
 def random_store(task: Task, space: StateSpace, seed: int, jumps: bool = True) -> BoundStore:
-    """Random pieces of truth: paths, plans, lookaheads, proofs, and comparisons that lose a little."""
+    """A store with random true facts: paths, plans, lookaheads, proofs, and comparisons that are a little too weak."""
     store = BoundStore(task)
     random = CounterRandom(seed)
     for i in range(25):
@@ -52,7 +52,7 @@ def random_store(task: Task, space: StateSpace, seed: int, jumps: bool = True) -
 
 
 def naive_bounds(task: Task, known: Knowledge) -> list[tuple[float, float]]:
-    """From the arrays alone, round after round until nothing changes."""
+    """The bounds that follow from the arrays alone, repeated until nothing changes."""
     lower = [math.inf if bound < 0 else float(bound) for bound in known.lower.tolist()]
     upper = [0.0 if task.is_goal(State(row)) else math.inf for row in known.states.tolist()]
     changed = True
@@ -97,7 +97,7 @@ def test_another_store_gets_the_same_bounds(name: str, costs: tuple[int, ...]) -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_transitions_between_given_states_are_known(name: str) -> None:
-    """Also those of runs that do not reach the goal: what is found later behind them counts."""
+    """Also those of runs that do not reach the goal: bounds that are found later are propagated along them."""
     task, space = variant(name, ())
     store = random_store(task, space, 5, jumps=False)
     given = [State(row) for row in store.graph.states().tolist()[:60]]
@@ -128,7 +128,7 @@ def test_knowledge_has_plans_and_transitions_between_given_states() -> None:
     assert known.edges.tolist() == [[0, 1, 2, 0], [1, 0, 0, 0]]
     assert known.lower.tolist() == [1, 1, 1]
     assert store.knowledge(rows([s[0], s[2]])).edges.tolist() == []
-    # Where a plan is known, its states come along.
+    # The states of a known plan are part of the knowledge.
     store.add_path(s[2], [2])
     store.raise_lower_bound(s[0], 3)
     known = store.knowledge(rows([s[0], s[4]]))

@@ -1,4 +1,4 @@
-"""Oracles one by one: what each is there for, its limits, and how they combine."""
+"""Each oracle alone: what it finds and its limits; and how oracles are combined."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_lookahead_finds_what_the_naive_one_finds(
                 naive = min(cost, naive_lookahead(bench, state, depth))
                 assert verdict.is_bug == (naive < cost)
                 if first == "false":
-                    # Ways through the leaves' runs may be cheaper still where cost and steps differ.
+                    # Paths through the runs of the leaves may be even cheaper where costs and numbers of steps differ.
                     assert verdict.upper_bound <= naive
                     assert costs or math.isinf(naive) or verdict.upper_bound == naive
 
@@ -130,7 +130,7 @@ def test_lookahead_asks_in_batches_and_only_as_far_as_needed() -> None:
 
 
 def shortest_way(space: StateSpace, start: State, end: State) -> int:
-    """Steps from the root of the space along its breadth-first tree."""
+    """The path from the root of the space along its breadth-first tree."""
     steps, here = 0, space.find(end)
     while here != space.find(start):
         steps, here = steps + 1, int(space.parents[here])
@@ -192,7 +192,7 @@ def test_memory_limits_are_reported() -> None:
 
 
 def test_undo_reports_its_limits() -> None:
-    """A one-way ring with a light at its start: back is all the way around."""
+    """On a one-way ring with a light at its start, the only path back leads around the whole ring."""
     steps = [f"0\n1\n0 0 {i} {(i + 1) % 9}\n1" for i in range(9)]
     light = "1\n0 0\n1\n0 1 0 1\n1"
     task = Task(sas([9, 2], [0, 0], [(0, 0), (1, 1)], [light, *steps]).encode())
@@ -224,7 +224,7 @@ class Lying(Source):
 
 
 class Liar(Source):
-    """Claims a lower bound above a plan."""
+    """An oracle that claims a lower bound above the cost of a known plan."""
 
     name = "liar"
 
@@ -366,7 +366,7 @@ def test_goal_states_are_never_bugs() -> None:
 def test_goal_states_are_solved_at_no_cost(
     policy: str, objective: Objective, max_steps: int | None
 ) -> None:
-    """Whatever the policy would do there."""
+    """Whatever the policy would decide there."""
     task, space = variant("gripper-4", ())
     goals = [space.state(s) for s in range(len(space)) if space.is_goal[s]]
     for spec in ("lmcut", "exact, bmo(10)", "bmo(10)+aras/ehc", "p22", "p23"):
@@ -381,7 +381,7 @@ def test_goal_states_are_solved_at_no_cost(
 
 
 def test_aras_improves_the_gap_further_if_asked_to() -> None:
-    """Also behind an oracle that has proven a smaller gap; without being asked for it, it is not even started."""
+    """It does so also after an oracle that has proven a smaller gap. If it is not asked to, it is not even started."""
     better = 0
     for name in ("blocksworld-4", "transport-2"):
         task, space = variant(name, (1, 2, 5))

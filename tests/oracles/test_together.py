@@ -1,4 +1,4 @@
-"""Runs that oracles will ask for: made together, and without effect on verdicts."""
+"""The runs that oracles will need are made together, without an effect on verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPEC = "noisy:0.2:3+heuristic:ff"
 
 
 def judged(task: Task, oracle: str, batch_size: int | None) -> tuple[list[object], list[int]]:
-    """Verdicts with what they took, and the sizes of the batches."""
+    """Verdicts with their efforts, and the sizes of the batches."""
     pool = fuzz(task, None, preset("p24", bias="none", max_states=30), 1)
     policy = InPython(load_policy(SPEC, task))
     loop = TestLoop(Workbench(PolicyRunner(policy, batch_size=batch_size)), read_oracle(oracle))
@@ -52,7 +52,7 @@ def test_runs_made_together_do_not_change_verdicts(name: str, oracle: str) -> No
 
 
 def test_the_runs_of_several_states_are_asked_for_in_one_batch() -> None:
-    """Little is asked in vain, and in far fewer calls than states."""
+    """There are far fewer calls than states, and at most a quarter more questions than needed."""
     task = small_task("ferry-3")
     _, single = judged(task, "lookahead(2)", 1)
     _, batches = judged(task, "lookahead(2)", None)

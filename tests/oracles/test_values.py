@@ -45,7 +45,7 @@ def test_costs_that_follow_from_runs() -> None:
         assert cost_of_run(outcome, 4) == unknown(4)
     assert cost_of_run("error", 4) == CRASHES
     assert cost_of_run("error", 4).kind_of_bug(3) is Kind.CRASH
-    # An answer that came too late may come next time: nothing follows, not even that something was spent.
+    # An answer that came too late may come in time next time, so nothing follows, not even a lower bound on the cost.
     assert cost_of_run("timeout", 4) == unknown(0)
 
 

@@ -1,4 +1,4 @@
-"""The witness check: true verdicts pass, and every way to be wrong is noticed."""
+"""The check of witnesses: true verdicts pass, and each kind of wrong verdict is refused."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_wrong_verdicts_are_refused() -> None:
             MisstepError, match=r"internal error: .*; run: Trace.*; verdict: Verdict"
         ):
             check_witness(task, run, replace(verdict, **change))
-    # Without a claim there is less to be wrong.
+    # A verdict without a claim passes.
     check_witness(task, run, replace(verdict, status=Status.UNKNOWN, kind=None))
 
 
@@ -124,11 +124,11 @@ def test_the_loop_of_a_run_is_checked() -> None:
     names = [task.operator_name(op) for op in run.operators]
     assert validate_run(twin, states, names, "loop").valid
     assert "seen before" in validate_run(twin, states, names, "cut").reason
-    # Cut before it closes, it is no loop.
+    # A run that is cut before it closes the loop is not a loop.
     part = validate_run(twin, states[:-1], names[:-1], "loop")
     assert "was not seen before" in part.reason
     assert validate_run(twin, states[:-1], names[:-1], "cut").valid
-    # Once around and on is one step too many.
+    # A run that continues after the loop is closed is one step too long.
     first = states.index(states[-1])
     again = validate_run(twin, [*states, states[first + 1]], [*names, names[first]], "loop")
     assert "comes back" in again.reason
@@ -173,7 +173,7 @@ def test_a_plan_beside_a_derivation() -> None:
             continue
         with pytest.raises(MisstepError, match="internal error"):
             bench.check(replace(verdict, **change))
-    # A derivation that proves no more than the plan has no place beside it.
+    # A derivation that proves no more than the plan is refused beside it.
     plan = tuple(Step(op, verdict.state) for op in verdict.witness)
     with pytest.raises(MisstepError, match="internal error"):
         bench.check(replace(verdict, derivation=Derivation(plan), upper_bound=verdict.witness_cost))

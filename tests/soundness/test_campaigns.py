@@ -1,8 +1,8 @@
-"""Whole campaigns on enumerated tasks and models: no record says what is not so.
+"""Whole campaigns on enumerated tasks and models: every record is true.
 
 A campaign is what a user runs: the pool with its walks, the runs, the oracles in their order, rounds that share what
-they know, further oracles, growth, several processes, the check of witnesses, the store. The part that runs always
-takes one combination for each task; `make soundness` takes many more.
+they know, further oracles, growth, several processes, the check of witnesses, the store. The ordinary tests
+take one combination for each task; `make soundness` takes many more.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Truth:
         return float(self.space.h_star[self.space.find(state)])
 
     def after(self, state: State, operator: int) -> float:
-        """The cheapest way to a goal that begins with the operator."""
+        """The cost of the cheapest plan that begins with the operator."""
         return self.task.cost(operator) + self.h(self.task.apply(state, operator))
 
     def check(self, campaign: Campaign) -> Counter[str]:
@@ -94,7 +94,7 @@ class Truth:
         assert walked == state
         best, run = self.h(state), record.run
         assert run.cost is not None
-        # A cut run may still get there; all that is known is what it has spent.
+        # A cut run may still reach the goal; only its cost so far is known.
         cut = run.outcome == "cut"
         cost = run.cost if run.outcome == "goal" or cut else math.inf
         gap = 0 if math.isinf(best) else cost - best

@@ -1,4 +1,4 @@
-"""Dominance values against exact distances: many random tasks, all pairs of assignments, every way to make them."""
+"""Dominance values are sound on many random tasks, for all pairs of assignments and all settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every claim of the core about distances, against exact h* on every state of small tasks."""
+"""Every claim of the core about distances agrees with exact h* on every state of small tasks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every oracle on small tasks, against exact h*: no false verdict, the true gap in every interval, valid witnesses.
+"""Every oracle on small tasks, compared with exact h*: true verdicts, the true gap in every interval, valid witnesses.
 
-The part that runs always takes a sample of the states and one policy for each task in turn; the campaign
-(`make soundness`) takes hundreds of states, which is all of them on the smaller tasks, all policies and all costs.
+The ordinary tests take a sample of the states and one policy for each task. `make soundness` takes hundreds of
+states, which are all states of the smaller tasks, all policies and all costs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SPECS = [
 
 
 def check_verdict(oracle: Tester, verdict: Verdict, space: StateSpace) -> None:
-    """Everything that a verdict says, against the truth."""
+    """Compare everything that a verdict says with the truth."""
     bench = oracle.bench
     best = float(space.h_star[space.find(verdict.state)])
     assert verdict.lower_bound <= best <= verdict.upper_bound
@@ -108,7 +108,7 @@ def check_oracle(
         check_verdict(oracle, verdict, space)
         found[verdict.status.value] += 1
         found["states"] += 1
-    # What came along: all bounds of all states in the store.
+    # All bounds of all states in the store are true as well.
     bench.bounds.check()
     lower, upper = bench.bounds.graph.all_bounds()
     ids = np.array([space.find(State(row.tolist())) for row in bench.bounds.graph.states()])
@@ -122,7 +122,7 @@ def check_oracle(
 
 
 def check_known_states(name: str, costs: tuple[int, ...], policy: str, count: int) -> None:
-    """Verdicts on states that nobody tested, from what testing others has left in the store."""
+    """Verdicts on states that were not tested, from the bounds that other tests have left in the store."""
     task, space = variant(name, costs)
     bench = workbench(task, policy)
     oracle = parse_oracle(DEFAULT_ORACLE, bench)

@@ -1,4 +1,4 @@
-"""Proofs against exhaustive truth: the nine built-in models, random models, random planning tasks."""
+"""Proofs agree with exhaustive search on the nine built-in models, random models and random planning tasks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CONTROL = ("bouncing-ball", "inverted-pendulum", "cartpole", "follow-car")
 
 
 def answer_of_census(task: JaniTask, spec: str) -> str:
-    """From everything that can be reached by all labels: what the policy does from each start."""
+    """The answer that follows from the whole reachable space: what the policy does from each start."""
     space = task.space()
     transitions = jani_transitions(task)
     system = System(transitions, load_policy(spec, task).policy)
@@ -78,7 +78,7 @@ def test_proofs_on_models_agree_with_the_census(
 
 
 def lost_states(task: JaniTask, space: _core.JaniSpace) -> NDArray[np.uint8]:
-    """Of every state, whether no strategy keeps it safe."""
+    """For every state, whether no strategy keeps it safe."""
     transitions = jani_transitions(task)
     system = System(transitions, load_policy("first", task).policy)
     return _core.jani_ground_truth(space, transitions, system.native, 0).lost
@@ -87,7 +87,7 @@ def lost_states(task: JaniTask, space: _core.JaniSpace) -> NDArray[np.uint8]:
 def careful_policy(
     task: JaniTask, space: _core.JaniSpace, lost: NDArray[np.uint8]
 ) -> Callable[[Any], str]:
-    """Takes the first label that keeps everybody safe, where there is one: from the truth about the whole model."""
+    """A policy that takes the first label all of whose outcomes are safe, if there is one, from the whole model."""
     slots, ends, outcomes = space.label_offsets, space.outcome_offsets, space.outcomes
     labels = space.labels
     table: dict[tuple[Any, ...], str] = {}

@@ -1,7 +1,7 @@
-"""What a retest says of a state, against the whole state space: nothing is called fixed, still there or new falsely.
+"""What a retest says about a state is true: no bug is wrongly called fixed, still there or new.
 
-Old and new policies are random or noisy, so that runs get better and worse in all ways. Campaigns judge by the
-witnesses of others here, and the truth knows nothing of witnesses. The part that runs always takes a few pairs.
+Old and new policies are random or noisy, so that runs get better and worse in all ways. The truth comes from the whole
+state space and uses no witnesses. The ordinary tests take a few pairs of policies.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def model_truth(name: str, policy: str) -> ModelTruth:
 
 
 def gets_unsafe(truth: ModelTruth, state: Values) -> bool:
-    """Whether some run of the policy does, by following all of them."""
+    """Whether some run of the policy gets unsafe, by following all of them."""
     reached = [truth.number[state]]
     seen = set(reached)
     for here in reached:  # grows

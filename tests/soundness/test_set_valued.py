@@ -1,9 +1,9 @@
-"""Set-valued policies: every verdict on every state of small tasks, against the truth by definition.
+"""Set-valued policies: every verdict on every state of small tasks, compared with the definition.
 
-The policies are made-up rules, and the sketches and rules of the zoo as their families read them.
+The policies are made-up rules, and the sketches and rules of the zoo.
 
-With room to explore everything, verdicts, kinds and gaps are what the definitions say. With little room, what is said
-is true. In both cases the independent checker comes to the same verdicts from what the policy permits.
+If everything is explored, verdicts, kinds and gaps are those of the definitions. If only little is explored, every
+verdict is still true. In both cases the independent checker finds the same verdicts from what the policy permits.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ REAL = [
 
 
 def bench_of(truth: Truth, policy: Policy, limit: int, costly_some: bool) -> Workbench:
-    """Where everything about plans is known: their costs from the store, and that nothing is cheaper from the truth."""
+    """A workbench that knows everything about plans: their costs and that none is cheaper."""
     runner = make_runner(policy, permitted_limit=limit, costly_some=costly_some)
     bench = Workbench(runner)
     for values in truth.states:
@@ -166,7 +166,7 @@ def everything_is_told(truth: Truth, policy: Policy, costly_some: bool) -> None:
 
 
 def is_true(verdict: Verdict, truth: Truth, costly_some: bool) -> bool:
-    """Whether what is said of a state is so, whatever is left unsaid."""
+    """Whether everything that a verdict says about a state is true, even if it does not say everything."""
     state = tuple(verdict.state.values)
     expected = truth.expected(state, costly_some)
     h_star, best = truth.h_star[state], truth.best[state]

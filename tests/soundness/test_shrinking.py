@@ -1,4 +1,4 @@
-"""Small tasks are what they claim: certified, of the same family, 1-minimal, and the same whoever worked and when."""
+"""Small tasks are certified, of the same family and 1-minimal, and do not depend on jobs or interruptions."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_bugs_of_models_get_the_shortest_run(plant: ModelPlant, tmp_path: Path) 
 
 
 def test_constants_that_a_model_leaves_open_are_lowered(tmp_path: Path) -> None:
-    """The constant widens the range of a variable, which has nothing to do with the danger."""
+    """The constant widens the range of a variable that has nothing to do with the unsafe states."""
     document = generate_model("one-way-line", cells=6, packages=2, vmax=3, drop=True).document
     document["constants"] = [{"name": "extra", "type": "int"}]
     bound = {"op": "+", "left": 2, "right": "extra"}

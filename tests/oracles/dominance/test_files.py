@@ -1,4 +1,4 @@
-"""Saved dominance functions: the same again, or refused with a reason."""
+"""Saved dominance functions are read back unchanged, or refused with a reason."""
 
 from __future__ import annotations
 

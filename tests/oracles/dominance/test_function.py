@@ -66,7 +66,7 @@ def test_values_and_their_summands() -> None:
     assert function.value(s, t) == 0
     assert function.by_factor(s, t) == [((0,), (0, 1), -1), ((1,), (0, 2), 1)]
     assert function.by_factor(s, t)[0].variables == (0,)
-    # The merged factor is exact, and wins.
+    # The merged factor is exact, so its sum is the largest.
     both = DominanceFunction.compute(task)
     assert both.value(s, t) == 2
     (part,) = both.by_factor(s, t)

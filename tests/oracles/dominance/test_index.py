@@ -1,4 +1,4 @@
-"""The comparison index against a comparison of every pair, one at a time."""
+"""The comparison index agrees with a comparison of every pair of states, one at a time."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def rows_of(states: list[State]) -> NDArray[np.int32]:
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 511, 512, 513, 1500])
 def test_many_rows_are_compared_in_blocks(count: int) -> None:
-    """Around the sizes at which the scan changes its way of working."""
+    """Numbers of rows around the sizes at which the scan uses another algorithm."""
     task = generated_task("visitall", width=4, height=3)
     function = DominanceFunction.compute(task, DominanceSettings(limit_transitions=300, truncate=2))
     space = StateSpace(task, [task.initial_state])

@@ -95,7 +95,7 @@ def test_verdicts_agree_with_exact_distances(name: str, spec: str) -> None:
 
 @pytest.mark.parametrize("name", ["blocksworld-4", "spanner-3"])
 def test_settled_bounds_are_the_least_that_follow(name: str) -> None:
-    """Against brute force: repeat over all transitions and all pairs until nothing changes."""
+    """They agree with brute force, which repeats over all transitions and all pairs until nothing changes."""
     task, space = variant(name, (0, 1, 5))
     dominance = TrueDominance(task, space, seed=5)
     store = BoundStore(task)
@@ -146,7 +146,7 @@ def test_only_failing_runs_are_bugs_if_the_goal_is_the_objective() -> None:
 
 
 def test_the_worked_example() -> None:
-    """The policy gives up where the truck is not at the package. The run from the other place bounds the cost."""
+    """The policy gives up where the truck is not at the package. The run from the other place bounds the cost there."""
     task = logistics(2, 1, goal=1)
     drive_b, load_a, unload_b = 0, 2, 5
     decisions: dict[tuple[int, ...], int] = {(0, 0): load_a, (0, 2): drive_b, (1, 2): unload_b}
@@ -174,7 +174,7 @@ def test_without_a_dominance_function_the_other_oracles_continue() -> None:
 
 
 def test_a_function_that_is_not_a_dominance_function_causes_a_contradiction() -> None:
-    """A value that is too large drives a bound below zero, which stops everything."""
+    """A value that is too large gives a negative bound, which is a contradiction."""
     task, space = variant("blocksworld-4", ())
     bench = bench_of(task, space, "optimal")
     bench.policy_cost(task.initial_state)
@@ -194,7 +194,7 @@ def test_smo_keeps_to_its_time() -> None:
 
 
 def test_the_states_that_smo_draws_depend_on_seed_and_state_alone() -> None:
-    """Not by which states were tested before."""
+    """They do not depend on which states were tested before."""
     task, space = variant("transport-2", ())
     states = [s for s in sample(space, 30) if not task.is_goal(s)]
 
@@ -225,7 +225,7 @@ def test_the_states_that_smo_draws_depend_on_seed_and_state_alone() -> None:
 
 
 class Silent(Source):
-    """Decides everything, and keeps what it was shown."""
+    """An oracle that decides everything, and keeps the states that it was asked about."""
 
     name = "silent"
 
