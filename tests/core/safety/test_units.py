@@ -1,5 +1,4 @@
-"""Small systems with known answers, in every order of labels and outcomes: each is a trap for some reading of the
-algorithms."""
+"""Small systems with known answers, in every order of labels and outcomes. On each, some wrong algorithm fails."""
 
 from __future__ import annotations
 
