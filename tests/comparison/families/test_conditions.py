@@ -1,4 +1,4 @@
-"""Conditions against their naive twin, on states and decisions of many domains."""
+"""Conditions agree with their naive version on states and decisions of many domains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured of families: against the whole truth, kept in the campaign, read with care."""
+"""Measurements of families agree with the whole truth, are kept in the campaign, and are checked when read."""
 
 from __future__ import annotations
 
