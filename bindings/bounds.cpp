@@ -169,7 +169,7 @@ void define_bounds(nb::module_ &module) {
         .def(
             "add_jump",
             [](BoundStoreHandle &self, const State &state, const State &source, Cost value) {
-                const StateId target = self.intern(source);  // first, because interning may move the memory of other states
+                const StateId target = self.intern(source);  // first, since interning may move other states
                 self.add_jump(self.intern(state), target, value);
             },
             nb::arg("state"), nb::arg("source"), nb::arg("value"),

@@ -46,7 +46,7 @@ class ASNetInputs {
         int schema;
         std::vector<int> slot_bits;  // bit of each slot; or TRUE, or MISSING
         std::vector<int> slot_goals;
-        std::vector<int> needs_true;  // bits that must be set, and those that must not be set, for the operator to apply
+        std::vector<int> needs_true;  // bits that must be set for the operator to apply; the others must not
         std::vector<int> needs_false;
         bool open = false;  // applicability does not follow; it is the last bit
         int bits = 0;

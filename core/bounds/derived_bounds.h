@@ -71,7 +71,7 @@ class DerivedBounds {
     std::vector<Jump> jumps_;
     std::unordered_map<std::uint64_t, std::uint32_t> told_;  // the best jump between two states
     std::vector<Bound> bounds_;
-    std::deque<StateId> queue_;  // first in, first out: with negative weights, no order by cost settles each state only once
+    std::deque<StateId> queue_;  // first in, first out: with negative weights no order settles each state once
     TransitionId taken_in_ = 0;
     std::uint32_t relaxed_jumps_ = 0;
     std::uint64_t plans_seen_ = 0;

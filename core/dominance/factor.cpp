@@ -75,7 +75,7 @@ Factoring atomic_factoring(const Task &task) {
         };
         std::map<int, Use> uses;
         for (const Fact &fact : task.preconditions(op)) uses[fact.variable].before = fact.value;
-        for (const Fact &fact : task.effect_facts(op)) uses[fact.variable].after = fact.value;  // the last effect counts
+        for (const Fact &fact : task.effect_facts(op)) uses[fact.variable].after = fact.value;  // the last one counts
         for (const auto &[variable, use] : uses) {
             Factor &factor = result.factors[variable];
             Transitions transitions;

@@ -30,7 +30,7 @@ struct SimulationOptions {
     bool strict = true;
     bool tau = true;            // internal moves at all
     bool recursive_tau = true;  // also labels after which the other factors can return by internal moves
-    bool noop_tau = false;      // also labels whose loss in the other factors is bounded; there is no proof that this is sound
+    bool noop_tau = false;      // also labels with a bounded loss in the other factors; not proven to be sound
     // A value without a finite limit falls a little in every round. Values below -truncate, and those of rows that were lowered
     // more often than max_drops, become -infinity. That is below the solution and thus sound.
     Cost truncate = 1000;

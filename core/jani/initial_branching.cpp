@@ -156,7 +156,7 @@ TableSearch *InitialStates::tables() {
 std::optional<std::vector<std::uint64_t>> InitialStates::branch_by_tables(std::uint64_t max_steps,
                                                                           const std::function<bool()> &go_on,
                                                                           bool hurry) {
-    std::vector<std::size_t> partial;  // conditions that need not have a result where an earlier condition does not hold
+    std::vector<std::size_t> partial;  // conditions that may have no result where an earlier one does not hold
     for (std::size_t i : rest_)
         if (!expressions_[task_->start_conjuncts[i]].total) partial.push_back(i);
     std::vector<std::uint64_t> found;

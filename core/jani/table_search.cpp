@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t LARGEST_TABLE = 1 << 14;
 constexpr std::uint64_t EARLY = 1 << 17;  // steps after which the length of the whole search is estimated
-constexpr double FAR = 3;                 // a search is given up if the estimate is this many times the allowed steps
+constexpr double FAR = 3;                 // times the allowed steps: an estimate beyond that ends the search
 
 const std::array<double, TableSearch::MOST_VALUES + 1> LOGARITHMS = [] {
     std::array<double, TableSearch::MOST_VALUES + 1> result{};
@@ -40,7 +40,7 @@ TableSearch::TableSearch(std::vector<std::vector<Word>> domains, std::vector<Con
         tabulate(c);
     }
     for (const auto &readers : readers_)
-        weight_.push_back(1.0 / (static_cast<double>(readers.size()) + 0.01));  // slots that no condition reads come last
+        weight_.push_back(1.0 / (static_cast<double>(readers.size()) + 0.01));  // slots that nothing reads come last
 }
 
 void TableSearch::tabulate(std::size_t condition) {

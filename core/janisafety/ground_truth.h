@@ -14,7 +14,7 @@ struct GroundTruth {
     std::vector<std::uint8_t> lost;      // not safe
     std::vector<Radius> deviations;      // that a safe strategy needs; largest + 1: more than `largest`, or lost
     std::vector<std::uint8_t> faults;    // safe states where the policy's decision has an outcome that is not safe
-    std::vector<std::uint8_t> bugs;      // safe states from which the policy can reach an unsafe state; stopping is safe
+    std::vector<std::uint8_t> bugs;      // safe states from which the policy can get unsafe; stopping is safe
 };
 
 // The system must use `engine`, which need not be the engine of the space. `limits.expansions` counts the states where the policy

@@ -69,7 +69,7 @@ class RepairSearch {
     struct State {
         StateId in_graph = NO_STATE;  // set when the decision of the policy is needed
         Cost estimate = NOT_KNOWN;
-        Cost cheapest = NOT_KNOWN;  // the least cost of an expanded label; none of them has more deviations than later ones
+        Cost cheapest = NOT_KNOWN;  // of the expanded labels, which have no more deviations than later ones
     };
 
     StateId intern(const std::uint64_t *packed);

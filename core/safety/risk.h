@@ -76,15 +76,15 @@ class RiskSolver {
     Progress progress_;
     ComponentSearch search_;
     Bounds bounds_;
-    std::vector<std::uint8_t> lost_;            // no label avoids unsafe and open states for certain
+    std::vector<std::uint8_t> lost_;  // no label avoids unsafe and open states for certain
     std::vector<std::uint32_t> component_;
-    std::vector<StateId> unit_;                 // of a state: the one that stands for its end component
+    std::vector<StateId> unit_;  // of a state: the one that stands for its end component
     std::vector<std::vector<StateId>>
         groups_;  // end components of the current component; the first state stands for all
-    std::vector<std::uint32_t> group_;          // of a state that stands for an end component
-    std::vector<StateId> units_;                // of the current component
-    std::vector<double> before_;                // low, some sweeps ago, by unit
-    bool undecided_ = false;                    // some component has choices of both kinds, and its bounds are too far apart
+    std::vector<std::uint32_t> group_;  // of a state that stands for an end component
+    std::vector<StateId> units_;  // of the current component
+    std::vector<double> before_;  // low, some sweeps ago, by unit
+    bool undecided_ = false;  // a component has choices of both kinds, and its bounds are apart
 };
 
 // Bounds on the risk, of a game or of a chain.

@@ -74,7 +74,7 @@ class SparingProof {
     std::vector<std::uint8_t> asked_;
     std::vector<std::uint32_t> choice_;  // of an asked state: its slot, counted from its first one
     std::vector<std::uint8_t> worst_;    // can reach an unsafe state at worst
-    std::vector<std::uint32_t> lost_;    // reaches an unsafe state even at best: the position at which that was found; else NONE
+    std::vector<std::uint32_t> lost_;    // gets unsafe even at best: the position where that was found; else NONE
     std::uint64_t asked_count_ = 0;
     std::uint64_t solve_again_ = 0;
 

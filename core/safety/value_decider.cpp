@@ -19,7 +19,7 @@ ValueDecider::Backup ValueDecider::backup(StateId id) {
             worst = std::max(worst, cost + value(outcome));
             if (worst >= best.value) break;
         }
-        worst = std::min(worst, cap_);  // where the policy stops, every label is a deviation and may cost more than the cap
+        worst = std::min(worst, cap_);  // where the policy stops, every label may cost more than the cap
         if (worst >= best.value) continue;
         best = {worst, action};
         if (worst <= bound) break;

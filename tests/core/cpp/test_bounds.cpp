@@ -72,7 +72,7 @@ void test_lower_bounds_travel_forwards() {
     t.store.raise_lower_bound(start, 5);
     CHECK_EQUAL(t.store.lower_bounds().cost(start), 5);
     CHECK_EQUAL(t.store.lower_bounds().cost(t.id(1)), 3);
-    CHECK_EQUAL(t.store.lower_bounds().cost(t.id(2)), 1);  // not 0: it is not a goal, and every operator costs at least 1
+    CHECK_EQUAL(t.store.lower_bounds().cost(t.id(2)), 1);  // not 0: operators cost at least 1
     t.store.add_path(start, Plan{3, 4});                   // added after the bound
     CHECK_EQUAL(t.store.lower_bounds().cost(t.id(3)), 4);
     CHECK_EQUAL(t.store.lower_bounds().cost(t.id(4)), 0);
@@ -343,16 +343,16 @@ void test_knowledge_that_does_not_fit() {
         list.insert(list.end(), last);
         refused(lower, list);
     };
-    with({0, 0, 1});                           // three numbers
-    with({-1, 0, 1, 0});                       // no such row
-    with({0, 0, 3, 0});                        //
-    with({0, 6, 1, 0});                        // no such operator
-    with({0, -2, 1, 0});                       //
-    with({0, 0, 1, 7});                        // an operator with a value
-    with({1, 0, 1, 0});                        // does not apply
-    with({0, 0, 2, 0});                        // leads to another state
-    with({1, Knowledge::JUMP, 1, 0});          // to itself
-    with({0, Knowledge::JUMP, 3, 0});          // no such row
+    with({0, 0, 1});  // three numbers
+    with({-1, 0, 1, 0});  // no such row
+    with({0, 0, 3, 0});  //
+    with({0, 6, 1, 0});  // no such operator
+    with({0, -2, 1, 0});  //
+    with({0, 0, 1, 7});  // an operator with a value
+    with({1, 0, 1, 0});  // does not apply
+    with({0, 0, 2, 0});  // leads to another state
+    with({1, Knowledge::JUMP, 1, 0});  // to itself
+    with({0, Knowledge::JUMP, 3, 0});  // no such row
     with({0, Knowledge::JUMP, 1, INFINITE_COST});
     with({0, Knowledge::JUMP, 1, -INFINITE_COST});
     refused({5, 3}, edges);
