@@ -1,4 +1,4 @@
-"""`misstep risk`: compute how likely a policy becomes unsafe, and how much of that risk is avoidable."""
+"""`misstep risk`: compute how likely a policy gets into an unsafe state, and how much of that risk is avoidable."""
 
 from __future__ import annotations
 

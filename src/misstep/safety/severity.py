@@ -1,4 +1,4 @@
-"""How severe bugs are: the least number of deviations from the policy that avoids the danger, for many states at once.
+"""How severe bugs are: the least number of deviations from the policy that avoids unsafe states, for many states.
 
 Whether a state is safe at all and how close to the policy a safe strategy can be are two questions of very different
 cost. The first one is often answered by a short dive into a cycle. The second one forbids such cycles, since a

@@ -43,7 +43,7 @@ function surface(detail, bounds, best) {
     else chart.append(svg("line", { class: "span", x1: x(k), x2: x(k), y1: from, y2: to }, told));
   });
   chart.append(svg("path", { class: "cost", d: costs.map((cost, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(cost).toFixed(1)}`).join("") }));
-  for (const fault of detail.faults || []) if (fault.step < costs.length) chart.append(svg("circle", { class: "fault", cx: x(fault.step), cy: y(costs[fault.step]), r: 5 }, svg("title", {}, `misstep at step ${fault.step}, loses ${interval(...fault.loss)}`)));
+  for (const fault of detail.faults || []) if (fault.step < costs.length) chart.append(svg("circle", { class: "fault", cx: x(fault.step), cy: y(costs[fault.step]), r: 5 }, svg("title", {}, `fault at step ${fault.step}, loses ${interval(...fault.loss)}`)));
   chart.append(svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, "step of the run"));
   return chart;
 }
