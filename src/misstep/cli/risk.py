@@ -228,7 +228,7 @@ def _print(task: JaniTask, report: RiskReport, rows: int) -> None:
             left=4,
         )
     if report.faults:
-        say("\nDecisions that add risk, the largest share first")
+        say("\nFaults: decisions that add risk, the largest share first")
         print_table(
             ("share", "added", "visits", "label", "better", "state"),
             (

@@ -317,7 +317,8 @@ class Judging(Group, heading="Judging"):
         str | None,
         typer.Option(
             metavar="N|none",
-            help=f"Evaluations for finding the faults behind one bug; none: faults are not looked for. Default: {FAULT_BUDGET}.",
+            help="Evaluations for finding the faults behind one bug; none: faults are not looked for. "
+            f"Default: {FAULT_BUDGET}.",
         ),
     ] = None
     risk: Annotated[
