@@ -59,7 +59,7 @@ async function planningParts(campaign, row, detail, grid) {
     if (plan) differing(differ, task, runStates[places[at][0]], planStates[places[at][1]]);
   });
   current = player;
-  grid.append(card(plan ? "Run and better plan, side by side" : "The run", "w12", player.element, plan && differ, drawn || !report.pictures.count ? null : h("p", { class: "small soft" }, `Pictures are drawn of the ${report.pictures.each} worst bugs of each family, as far as room allows.`)),
+  grid.append(card(plan ? "The run beside a better plan" : "The run", "w12", player.element, plan && differ, drawn || !report.pictures.count ? null : h("p", { class: "small soft" }, `Pictures are drawn of the ${report.pictures.each} worst bugs of each family, as far as room allows.`)),
     card(plan ? "Steps" : "Steps of the run", "w8", steps), card(detail.contradictions ? "Contradictions" : "Faults", "w4", faultsPart(campaign, row, detail)));
   if (detail.argument) grid.append(argumentPart(detail));
   if (run.length) {

@@ -73,7 +73,7 @@ function familiesPart(pair) {
   const row = ([key, before, after]) => h("tr", {}, h("td", { class: look[word(before, after)] }, word(before, after)), h("td", {}, name(cut(key, 120))), h("td", { class: "n" }, count(before)), h("td", { class: "n" }, count(after)));
   const [was, is] = pair.unnamed, left = pair.familiesLeft;
   return card("Families that came, went and stayed", "w12", h("p", { class: "small soft" }, `Bugs by their fault, ${pair.common ? "on common states" : "on all states, as none is common"}.` + (was + is ? ` Of ${plural(was, "bug")} before and ${count(is)} after no fault is proven.` : "") + (left ? ` ${count(left)} more families are not listed.` : "")),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Families" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "change"), h("th", { scope: "col" }, "fault"), [pair.first, pair.second].map((k) => h("th", { class: "n", scope: "col" }, "bugs in ", labelOf(k))))), h("tbody", {}, pair.families.map(row)))));
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Families" }, h("table", { class: "faults" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "change"), h("th", { scope: "col" }, "fault"), [pair.first, pair.second].map((k) => h("th", { class: "n", scope: "col" }, "bugs in ", labelOf(k))))), h("tbody", {}, pair.families.map(row)))));
 }
 
 function pairsTable(all, own, chosen) {

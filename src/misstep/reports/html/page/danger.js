@@ -6,8 +6,8 @@ function dangerSentence(campaign, row, detail) {
   if (verdict === "UNKNOWN") return "The policy gets into an unsafe state from here. Whether it could avoid that is not known.";
   if (verdict === "FLAKY") return "The policy answers differently when it is asked again, so nothing is said of this state.";
   const radius = interval(own.low[row], own.high[row]);
-  const how = Number.isNaN(own.low[row]) ? "" : `, with ${radius} deviation${radius === "1" ? "" : "s"} from the policy (radius ${radius})`;
-  return `The policy gets into an unsafe state after ${plural(own.steps[row], "step")}, although that can be avoided for sure${how}.`;
+  const how = Number.isNaN(own.low[row]) ? "" : ` The radius, which is the least number of deviations from the policy that this takes, is ${radius}.`;
+  return `The policy gets into an unsafe state after ${plural(own.steps[row], "step")}, although that can be avoided for sure.${how}`;
 }
 
 function dangerParts(campaign, row, detail, grid) {
@@ -35,7 +35,7 @@ function dangerTable(campaign, detail, states, strategy, lastSafe, show) {
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Steps" },
     h("p", { class: "small soft" }, lastSafe >= 0 ? `The last safe state is that of step ${lastSafe}; below the red line unsafe states cannot be avoided for sure. ` : "", "Of each state only what has changed is shown; a dash means that the strategy does not get there."),
-    h("table", { class: "steps" }, h("thead", {}, h("tr", {}, [["step", "n"], ["state is"], ["what changed"], ["the policy does"], ["a safe strategy does"], ["possible outcomes"]].map(([title, kind]) => h("th", { class: kind, scope: "col" }, title)))), h("tbody", {}, rows)));
+    h("table", { class: "steps many" }, h("thead", {}, h("tr", {}, [["step", "n"], ["state is"], ["what changed"], ["the policy does"], ["a safe strategy does"], ["possible outcomes"]].map(([title, kind]) => h("th", { class: kind, scope: "col" }, title)))), h("tbody", {}, rows)));
 }
 
 function outcomesText(detail, states, k) {

@@ -76,7 +76,7 @@ function placesPart(campaign) {
   const own = campaign.tested, outcomes = own.outcomes.map(([text, ...numbers]) => ({ text, own: numbers }));
   const width = campaign.isModel ? 460 : 350;
   const parts = [["How deep: " + (campaign.isModel ? "step of the run" : "steps of the walk"), histogram(own.depth, "Tested states by depth", { unknown: "no walk", width })]];
-  if (!campaign.isModel) parts.push(["Distance to the goal, at least", histogram(own.distance, "Tested states by distance to the goal", { infinite: "unsolvable", unknown: "?", width })]);
+  if (!campaign.isModel) parts.push(["Distance to the goal, at least", histogram(own.distance, "Tested states by distance to the goal", { infinite: "∞", unknown: "?", width })]);
   parts.push(["How the policy's runs end", outcomes.length ? barChart(outcomes, "Tested states by the end of the run", null, width) : h("p", { class: "soft" }, "There are no runs.")]);
   const exact = !campaign.isModel && campaign.rows > 0 ? `The exact distance is known of ${count(own.exact)} states. ` : "";
   return [h("p", { class: "small soft" }, exact, "The bars show where the tested states lie; nothing is said of states elsewhere."),

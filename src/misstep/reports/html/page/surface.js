@@ -25,7 +25,7 @@ function totals(task, operators) {
 }
 
 function surface(detail, bounds, best) {
-  const costs = totals(detail.task, detail.run), width = matchMedia("(max-width: 760px)").matches ? 440 : 1080, height = 250, left = 46, right = 12, top = 10, bottom = 36;
+  const costs = totals(detail.task, detail.run), width = isNarrow() ? 440 : 1080, height = 250, left = 46, right = 12, top = 10, bottom = 36;
   const finite = bounds.map(({ high }, k) => (high === Infinity ? costs[k] : costs[k] + high));
   const most = Math.max(...finite, ...costs, ...bounds.map(({ low }, k) => (low === Infinity ? 0 : costs[k] + low)), Number.isFinite(best) ? best : 0, 1);
   const marks = ticks(most), last = Math.max(1, costs.length - 1);

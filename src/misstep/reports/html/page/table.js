@@ -73,7 +73,7 @@ function drawTable(table, campaign, view, change) {
     room.append(h("div", { role: "row" }, h("div", { role: "cell", class: "empty" }, campaign.rows ? "No record fits these filters." : "Nothing was tested.")));
     return;
   }
-  const tall = matchMedia("(max-width: 760px)").matches ? 66 : 38;
+  const tall = isNarrow() ? 66 : 38;
   room.style.height = records.rows.length * tall + "px";
   let first = -1, last = -1;
   const draw = (all) => {
