@@ -41,7 +41,7 @@ class Fault(Generic[StateT, LabelT]):
 
 @dataclass(frozen=True)
 class StepReport(Generic[StateT, LabelT]):
-    """One decision of a run. Its state is a bug exactly if it is safe, because the policy becomes unsafe from there."""
+    """One decision of a run. Its state is a bug exactly if it is safe, because the run is unsafe."""
 
     step: int
     state: StateT

@@ -1,4 +1,4 @@
-"""Prove that a policy never becomes unsafe on a model, or find an unsafe run.
+"""Prove that a policy never gets into an unsafe state of a model, or find an unsafe run.
 
 There are two methods, with the same answers:
 
