@@ -236,7 +236,7 @@ HEADS = (
     "starts",
     "states met",
     "unsafe runs of 1,000",
-    "tested: bugs, no bugs, open",
+    "tested: bugs, no bugs, undecided",
     "faults (runs with one)",
     "risk of the worst start (least possible)",
     "risk over all starts",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From nothing to the missteps of a trained network: generate a task, run a shipped ASNet on it, test it, explain what was found.
+# From nothing to the faults of a trained network: generate a task, run a shipped ASNet on it, test it, explain what was found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=demo-out

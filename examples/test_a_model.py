@@ -12,7 +12,7 @@ model = misstep.load_task(misstep.generate("one-way-line", cells=4))
 found = misstep.test(model, lambda state: "acc" if state["vel"] == 0 else "move", runs=50)
 print(found)
 for bug in found.bugs[:3]:
-    print(bug.id, bug.kind, "deviations that avoid it:", bug.radius)
+    print(bug.id, bug.kind, "radius:", bug.radius)
 print(found.explain(found.bugs[0]))
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()) / "found"

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+
+from docsite.unbroken import is_short, options_marked
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
 project = "Misstep"
 author = "The Misstep developers"
 extensions = ["myst_parser"]
@@ -18,3 +27,19 @@ myst_heading_anchors = 4
 suppress_warnings = ["misc.highlighting_failure"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", _mark_short_code)
+    app.connect("html-page-context", _mark_options)
+
+
+def _mark_short_code(_: Sphinx, page: nodes.document) -> None:
+    for code in page.findall(nodes.literal):
+        if is_short(code.astext()):
+            code["classes"].append("short")
+
+
+def _mark_options(_: Sphinx, __: str, ___: str, context: dict[str, Any], ____: object) -> None:
+    if "body" in context:
+        context["body"] = options_marked(context["body"])

@@ -34,7 +34,7 @@ class Kind(Enum):
     COSTLY_SOME = "costly-some"  # a plan is cheaper than some permitted run
     # The policy's run was cut after it had spent more than a plan costs: it either fails or is costly.
     UNCLASSIFIED = "unclassified"
-    UNSAFE = "unsafe"  # the policy may get unsafe, and a strategy would not
+    UNSAFE = "unsafe"  # the policy may get into an unsafe state, and a strategy would not
 
 
 @dataclass(frozen=True)

@@ -74,10 +74,10 @@ def test_a_classical_campaign(
 ) -> None:
     (campaign,) = opened(monkeypatch, transport, "trained")
     file = campaign.report(transport / "trained.html")
-    browser.size(1280, 1120)
+    browser.size(1280, 1140)
     browser.open(file)
     shoot("report-classical.png")
-    browser.size(1280, 1250)
+    browser.size(1280, 1287)
     browser.open(file, f"#view=record&id={worst(campaign)}")
     for _ in range(3):
         browser.press("j")
@@ -101,7 +101,7 @@ def test_a_safety_campaign(
     (campaign,) = opened(monkeypatch, place, "icy-line")
     bugs = [bug for bug in campaign.bugs if bug.faults and len(bug.run.operators) <= 9]
     bug = max(bugs, key=lambda own: (len(own.run.operators), -own.number))
-    browser.size(1280, 1200)
+    browser.size(1280, 1095)
     browser.open(campaign.report(place / "line.html"), f"#view=record&id={bug.id}")
     for _ in range(3):
         browser.press("j")

@@ -87,7 +87,7 @@ def test_severity_is_asked_for_apart_from_the_verdict(severity: str, radius: flo
     total = found.summary
     if severity == "none":
         assert total.radii == {}
-        assert "avoidable" not in dict(total.lines())
+        assert "radius" not in dict(total.lines())
         assert total.worst is not None
         assert "can be avoided" in total.worst["sentence"]
         assert found.metrics()["radius"] == {}
@@ -198,7 +198,9 @@ def test_a_small_budget_leaves_states_open() -> None:
     found = run_campaign(task, "random:3", runs=60, evaluations=3, config=BATCHES)
     verdicts = Counter(record.verdict for record in found.records)
     assert verdicts["UNKNOWN"] > 0
-    assert any("left open by the budget of the oracle" in text for text in found.summary.remarks)
+    assert any(
+        "left undecided by the budget of the oracle" in text for text in found.summary.remarks
+    )
     truth_of("beluga", "random:3").check(found)
     assert found.replay(rerun=True).ok
     found.judge("vi")  # has the same budget, and needs less of it or more

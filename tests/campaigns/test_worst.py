@@ -57,7 +57,7 @@ def test_every_kind_has_a_place() -> None:
         (bug(0, "costly", cost=9, bounds=(4, 5)), "the policy spends 9, where 5 is enough"),
         (
             bug(0, "fails", outcome="loop", bounds=(4, 5)),
-            "the policy runs in a circle after 0 steps, where a plan of cost 5 reaches the goal",
+            "the policy runs in a loop after 0 steps, where a plan of cost 5 reaches the goal",
         ),
         (
             bug(0, "costly", cost=9, bounds=(4, 5), family="move instead of pick"),

@@ -436,7 +436,7 @@ def test_the_decisions_behind_all_bugs(found: Path, unsafe: Path) -> None:
         assert counts == sorted(counts, reverse=True)
         shown = misstep("explain", folder, "--decisions", "--top", "2")
         assert len(shown.stdout.splitlines()) == min(2, len(faults))
-        assert f"{len(faults) - 2} more decisions" in shown.stderr
+        assert f"{len(faults) - 2} more faults" in shown.stderr
     with open_campaign(found) as campaign:
         settled = {record.id for record in campaign.bugs}
     deeper = result_of("explain", found, "--deeper", "--time", "30")["faults"]

@@ -71,7 +71,7 @@ def test_a_baseline_that_is_not_finished_is_told_as_such(place: Path, tmp_path: 
 
 def test_blamed_decisions_have_a_heading_below_the_families(place: Path) -> None:
     shown = misstep("explain", "found", cwd=place).stdout.splitlines()
-    heading = shown.index("The decisions behind most bugs:")
+    heading = shown.index("The faults behind most bugs:")
     assert shown[0].startswith("1. ")
     assert " bugs, such as problem:" in shown[heading + 1]
 
@@ -90,7 +90,7 @@ def test_notes_come_below_what_they_are_about(place: Path) -> None:
     lines = ran.stdout.splitlines()
     note = next(k for k, line in enumerate(lines) if line.startswith("--measure asks the policy"))
     assert lines[0].startswith("1. ")
-    assert note < lines.index("The decisions behind most bugs:")
+    assert note < lines.index("The faults behind most bugs:")
 
 
 def test_a_folder_that_is_not_there_names_the_command_that_makes_it(place: Path) -> None:

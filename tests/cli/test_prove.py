@@ -60,7 +60,9 @@ def test_a_bug(tmp_path: Path, capsys: Captured) -> None:
     assert len(states) == len(steps) + 1
     assert run("prove", path, "--policy", "random:1") == 1
     text = capsys.readouterr().out
-    assert text.startswith("BUG: the policy gets unsafe from a start that can be kept safe")
+    assert text.startswith(
+        "BUG: the policy gets into an unsafe state from a start that can be kept safe"
+    )
     assert "could it be avoided: yes" in text
     assert (
         result_of("prove", path, "--policy", "first", "--max-states", "5", code=22)["end"]

@@ -178,6 +178,34 @@ def test_select(problems: list[Path], capsys: pytest.CaptureFixture[str]) -> Non
     assert "p =" not in shown
 
 
+def test_select_on_a_suite(
+    problems: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / "suite"
+    for number, problem in enumerate(problems):
+        folder = suite / f"t{number}"
+        folder.mkdir(parents=True)
+        (folder / "problem.pddl").write_text(problem.read_text())
+    domain = problems[0].with_name("domain.pddl")
+    asked = ("--policies", "random:1", "optimal", "--pool", 5, "--json")
+    # One domain for all problems of the folder, or the same tasks one by one.
+    assert misstep("select", domain, "--suite", suite, *asked) == 0
+    of_suite = json.loads(capsys.readouterr().out)["ranking"]
+    assert [row["task"] for row in of_suite[0]["tasks"]] == [f"t{k}/problem" for k in range(3)]
+    assert misstep("select", domain, *sorted(suite.glob("*/problem.pddl")), *asked) == 0
+    one_by_one = json.loads(capsys.readouterr().out)["ranking"]
+    assert [row["score"] for row in of_suite] == [row["score"] for row in one_by_one]
+    # Each with its own domain, in a folder above.
+    (suite / "domain.pddl").write_text(domain.read_text())
+    assert misstep("select", "--suite", suite, *asked) == 0
+    assert json.loads(capsys.readouterr().out)["ranking"] == of_suite
+    # Errors.
+    assert misstep("select", problems[0], "--suite", suite, *asked) == 2
+    assert "both a task and a suite; expected one of them" in capsys.readouterr().err
+    assert misstep("select", *asked) == 2
+    assert "no task to test on; expected TASKS..., or --suite FOLDER" in capsys.readouterr().err
+
+
 def test_select_errors(problems: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     task = problems[0].parent
     assert misstep("select", task, "--policies", "optimal") == 2

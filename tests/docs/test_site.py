@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from docsite import api, build, commands, graph, pages
+from docsite import api, build, commands, graph, pages, unbroken
 
 import misstep
 from misstep.campaigns import records
@@ -145,6 +146,21 @@ def test_sources_have_their_navigation(tmp_path: Path) -> None:
     assert (tmp_path / "files/examples/policies/first_applicable.py").exists()
 
 
+def test_short_code_is_kept_whole() -> None:
+    assert unbroken.is_short("misstep test --max-states N")
+    assert not unbroken.is_short("noisy:0.15:4+shipped:transport --pool 20")
+
+
+def test_options_in_blocks_are_marked() -> None:
+    page = "<p>a --b</p><pre>run --max-states 3 -o x--y</pre> --c <pre>\n--d</pre>"
+    assert unbroken.options_marked(page) == (
+        '<p>a --b</p><pre>run <span class="option">--max-states</span> 3 -o x--y</pre> --c '
+        '<pre>\n<span class="option">--d</span></pre>'
+    )
+
+
+# Extensions may call what Sphinx is going to remove.
+@pytest.mark.filterwarnings("ignore:.*Check CHANGES for Sphinx API modifications")
 @pytest.mark.soundness  # half a minute, and needs the extra `docs`
 @pytest.mark.skipif(find_spec("sphinx") is None, reason="Sphinx is not installed")
 def test_the_site_builds_and_asks_nobody(tmp_path: Path) -> None:
@@ -155,3 +171,8 @@ def test_the_site_builds_and_asks_nobody(tmp_path: Path) -> None:
         for outer in ('<script src="http', '<link rel="stylesheet" href="http', "@import url(http"):
             assert outer not in text
     assert "misstep" in (html / "searchindex.js").read_text()
+    settings, census = ((html / page).read_text() for page in ("settings.html", "cluster.html"))
+    assert re.search(
+        r'<code class="[^"]*\bshort\b[^"]*"><span class="pre">--max-steps</span>', settings
+    )
+    assert '<span class="option">--time-limit</span>' in census

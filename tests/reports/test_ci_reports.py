@@ -175,7 +175,7 @@ def test_models_are_reported() -> None:
     (run,) = sarif.document(campaign)["runs"]
     assert {result["properties"]["kind"] for result in run["results"]} == {"unsafe"}
     assert any(name.startswith("unsafe: ") for _, name in cases(junit.text(campaign)))
-    assert "avoidable with" in markdown.text(campaign)
+    assert "unsafe, radius " in markdown.text(campaign)
 
 
 # -- Markdown -------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_a_bug_in_words() -> None:
         "p:3: BUG, costly, gap 2. The policy reaches the goal at cost 7, and 5 is enough."
     )
     own = record(3, verdict="BUG", kind="fails", outcome="loop", gap=(None, None), bounds=(0, 4))
-    assert "The policy runs in a circle, and a plan of cost 4 reaches the goal." in in_words(own)
+    assert "The policy runs in a loop, and a plan of cost 4 reaches the goal." in in_words(own)
 
 
 # -- real consumers -------------------------------------------------------------------------------

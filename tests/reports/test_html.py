@@ -225,7 +225,7 @@ def test_the_verdict_in_one_sentence() -> None:
     assert "999 of 1,000 tested states (above 99%): in 990 it does not reach the goal" in two
     assert "all 7 tested states are proven" in sentences.verdict(summary(tested=7, optimal=7))
     open_ = sentences.verdict(summary(tested=10, optimal=4, unsolvable=1, unknown=5))
-    assert "5 of them (50%) are proven to be free of bugs, the others are undecided" in open_
+    assert "5 of them (50%) are proven to be no bugs, the others are undecided" in open_
 
 
 def test_what_keeps_numbers_from_being_the_truth_is_said() -> None:

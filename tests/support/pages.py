@@ -55,18 +55,18 @@ TABLES = {
     "is known of all runs that a set-valued policy permits.",
     "verdicts": "what each oracle says of each state; `low` and `high` are the gap or the radius, `lower` and `upper` "
     "the bounds on the cost of the cheapest plan.",
-    "strategies": "of models: what avoids the danger, a row for many verdicts, which name its number. `content` is "
+    "strategies": "of models: what avoids unsafe states, a row for many verdicts, which name its number. `content` is "
     "compressed with zlib; `misstep/checking/shared.py` describes it.",
-    "faults": "the decisions of each run that are to blame.",
+    "faults": "the faults of each run.",
     "contradictions": "states in which the policy gave two answers, and how often it was asked.",
     "permitted": "the operators that a set-valued policy permits in a state, where a proof needs them.",
-    "risks": "of models with `--risk`: bounds on the policy's risk to get unsafe (`low`, `high`) and on the least "
-    "possible one.",
+    "risks": "of models with `--risk`: bounds on the policy's risk to get into an unsafe state (`low`, `high`) and on "
+    "the least possible one.",
     "decisions": "of models with `--risk`: the policy's label in each state that it can get to, null where it stops.",
     "dominance": "the dominance function of a task, or why there is none.",
     "knowledge": "what the rounds of judging hand on to later ones.",
     "fuzzed": "of models: how each batch of runs ended.",
-    "units": "which pieces of work are done.",
+    "units": "which units of work are done.",
     "events": "remarks, and limits that were reached.",
 }
 

@@ -129,7 +129,7 @@ class Campaign:
 
     @cached_property
     def families(self) -> list[Family]:
-        """Groups of bugs with the same mistake under the same conditions, largest first. The policy is not asked.
+        """Groups of bugs with the same fault under the same conditions, largest first. The policy is not asked.
 
         The results of `measure_families` are in `Family.measured`.
         """
@@ -146,7 +146,7 @@ class Campaign:
         seed: int | None = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> list[Family]:
-        """Measure how often the policy makes the mistake of a family in new states that fit its description.
+        """Measure how often the policy makes the fault of a family in new states that fit its description.
 
         At most `states` (100) are asked for each family, and at most `time_limit` (60) seconds are spent on all of
         them. The shares are stored in the campaign.
@@ -246,7 +246,7 @@ class Campaign:
         return policy
 
     def risk(self, task: str | None = None, settings: RiskSettings | None = None) -> RiskReport:
-        """How likely the policy becomes unsafe from each initial state of a model, and the least possible risk."""
+        """How likely a policy gets into an unsafe state from each start of a model, and the least possible risk."""
         from misstep.campaigns.risks import risk_from_starts
 
         return risk_from_starts(self._content, task, self._ask_again, settings)

@@ -44,7 +44,7 @@ class Explanation:
 
     @property
     def last_safe_step(self) -> int | None:
-        """For a model: the last step of the run from which the danger can still be avoided."""
+        """For a model: the last step of the run from which unsafe states can still be avoided."""
         safe = [step for step, verdict in enumerate(self.verdicts) if verdict == "BUG"]
         return max(safe, default=None)
 

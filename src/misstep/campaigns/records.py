@@ -92,10 +92,10 @@ class Run:
     )
     risk: tuple[float, float] | None = _may_be(
         "With --risk: bounds on the probability that the run of a stochastic policy does not end in a goal; of a "
-        "model, on the probability that the policy gets unsafe."
+        "model, on the probability that the policy gets into an unsafe state."
     )
     least_risk: tuple[float, float] | None = _may_be(
-        "Of a model, with --risk: bounds on the least probability to get unsafe that any strategy can reach."
+        "Of a model, with --risk: bounds on the least such probability of any strategy."
     )
     avoidable: float | None = _may_be(
         "Of a model, with --risk: how much of the policy's risk could be avoided, at least; 0 if none is certain."
@@ -214,7 +214,7 @@ class Record:
         "How much the policy loses, at least and at most; a null is infinite. Null of a model."
     )
     radius: Interval | None = _is(
-        "Of a model: the least number of deviations from the policy that avoid the danger, at least and at most; "
+        "Of a model: the least number of deviations from the policy that avoid unsafe states, at least and at most; "
         "[null, null] if nothing avoids it. Null: nobody asked (--severity), or nothing is known."
     )
     bounds: Interval | None = _is("Bounds on the cost of the cheapest plan; null of a model.")
@@ -322,9 +322,9 @@ class Record:
 def headline(record: Record) -> str:
     """The verdict in a few words."""
     if not record.is_bug:
-        return "OPTIMAL, no plan exists" if record.is_unsolvable else record.verdict
+        return "OPTIMAL, unsolvable" if record.is_unsolvable else record.verdict
     if record.radius is not None:
-        return f"BUG, unsafe, avoidable with {deviations_text(record.radius)}"
+        return f"BUG, unsafe, {radius_text(record.radius)}"
     gap = "" if record.gap is None else f", gap {interval_text(record.gap)}"
     return f"BUG, {record.kind}{gap}"
 
@@ -356,10 +356,9 @@ def interval_text(interval: Interval) -> str:
     return f"at least {low}" if interval[1] is None else f"{low} to {high}"
 
 
-def deviations_text(radius: Interval) -> str:
-    """How many deviations from the policy avoid the danger."""
-    text = interval_text(radius)
-    return f"{text} deviation" if text == "1" else f"{text} deviations"
+def radius_text(radius: Interval) -> str:
+    """The radius in words, as in "radius 1" or "radius at least 3"."""
+    return "radius infinite" if radius[0] is None else f"radius {interval_text(radius)}"
 
 
 def fields(kind: type) -> Iterator[tuple[str, str]]:
@@ -393,9 +392,9 @@ __all__ = [
     "Times",
     "Witness",
     "contradiction_text",
-    "deviations_text",
     "fault_text",
     "fields",
     "headline",
     "interval_text",
+    "radius_text",
 ]

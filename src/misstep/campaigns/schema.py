@@ -7,7 +7,7 @@ number, as in the records.
 A tested state is a row of `states`. The policy's run from it is the row of `runs` that it names, from its step on: a
 planning task has a run for each state, while many states of a model lie on one unsafe run.
 
-A strategy that avoids the danger is a row of `strategies`, to which many verdicts on a model refer; its format is
+A strategy that avoids unsafe states is a row of `strategies`, to which many verdicts on a model refer; its format is
 described in `misstep.checking.shared`.
 
 For a set-valued policy, `runs.permitted` says what is known of all permitted runs, and the table `permitted` has the

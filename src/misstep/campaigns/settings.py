@@ -68,7 +68,7 @@ class ModelSettings:
 
     fuzz: str = "greedy-inf"
     runs: int = 1000
-    radius: str = "inf"  # deviations from the policy that may avoid the danger: a number, or inf
+    radius: str = "inf"  # deviations from the policy that may avoid unsafe states: a number, or inf
     evaluations: int = 1_000_000  # of a question to the decider
     # Evaluations for all open questions that are judged together; otherwise some models would take for ever.
     open_evaluations: int = 8_000_000
@@ -82,7 +82,7 @@ class ModelSettings:
     # What to do with labels that do not apply; none: as the policy's interface says.
     inapplicable: str | None = None
     batch: int = 50  # runs that are fuzzed together; five batches are judged together
-    risk: bool = False  # compute the probability to get unsafe, and the least possible one
+    risk: bool = False  # compute the probability of an unsafe state, and the least possible one
 
     def __post_init__(self) -> None:
         from misstep.policies.labels.policy import INAPPLICABLE

@@ -61,9 +61,9 @@ class Summary:
     asked_again: int = 0  # decisions, each counted once
     contradictions: int = 0  # those of them where it answered differently
     flaky_example: str | None = None  # both answers, and the record
-    faults: int = 0  # distinct decisions that are to blame
+    faults: int = 0  # distinct decisions
     blame: dict[str, Any] = field(default_factory=dict)  # of models: where the faults lie
-    radii: dict[str, int] = field(default_factory=dict)  # bugs by the deviations that avoid them
+    radii: dict[str, int] = field(default_factory=dict)  # bugs by their radius
     policy_calls: int = 0
     batches: dict[str, Any] = field(default_factory=dict)  # how many states a call; {} if native
     seconds: dict[str, float] = field(default_factory=dict)  # of work, by stage
@@ -92,12 +92,11 @@ class Summary:
         shown.append(("bugs", str(self.bugs["total"]) + (f" ({bugs})" if bugs else "")))
         if self.radii:
             radii = ", ".join(
-                f"{counted(count, 'bug')} by {radius} deviation{'' if radius == '1' else 's'}"
-                for radius, count in self.radii.items()
+                f"{radius} of {counted(count, 'bug')}" for radius, count in self.radii.items()
             )
             others = self.bugs["total"] - sum(self.radii.values())
             rest = f"; not computed for {others}" if others else ""
-            shown.append(("avoidable", f"{radii}{rest}"))
+            shown.append(("radius", f"{radii}{rest}"))
         shown.append(("optimal" if self.world == PLANNING else "not bugs", str(self.optimal)))
         if self.unsolvable:
             shown.append(("unsolvable", f"{self.unsolvable} (states without a plan)"))
@@ -109,7 +108,7 @@ class Summary:
             shown.append(("risk", _risk_text(self.risk)))
         if self.faults:
             where = f"; {blame_text(Blame(**self.blame))}" if self.blame else ""
-            shown.append(("faults", f"{counted(self.faults, 'decision')} to blame{where}"))
+            shown.append(("faults", f"{counted(self.faults, 'distinct decision')}{where}"))
         if self.crashes:
             text = "runs in which the policy crashed, or answered nonsense"
             shown.append(("crashes", f"{self.crashes} ({text})"))
@@ -186,7 +185,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
 
 LIMITS = ("time", "memory", "crash")
 CANNOT_TELL = (
-    "every run became unsafe, and no decided state has a strategy that avoids this for certain: the worst case does "
+    "every run was unsafe, and no decided state has a strategy that avoids this for certain: the worst case does "
     "not distinguish policies here; `misstep risk MODEL --policy SPEC` compares probabilities"
 )
 

@@ -397,7 +397,7 @@ class ModelView(View):
 
 
 def radius_of(verdict: VerdictRow) -> Interval | None:
-    """How many deviations avoid the danger; None if this was not computed or is not known."""
+    """How many deviations avoid unsafe states; None if this was not computed or is not known."""
     radius = (verdict.low, verdict.high)
     return None if radius == (0, None) else radius
 

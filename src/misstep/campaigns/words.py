@@ -193,9 +193,9 @@ def _faults(explanation: Explanation) -> Iterator[str]:
         return
     if not explanation.faults:
         further = "" if explanation.exact else "; --deeper looks further"
-        yield f"No single decision is proven to be at fault{further}."
+        yield f"No decision is proven to be a fault{further}."
         return
-    yield "Decisions to blame:"
+    yield "Faults:"
     for fault in explanation.faults:
         yield f"  {_fault(fault)}"
 
@@ -243,9 +243,11 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
     fault_word = "fault" if r == "inf" else f"{r}-fault"
     run = record.run
     assert run.states is not None
-    yield f"{record.id}: {safe}, but the policy becomes unsafe (run {record.found.run}, step {record.found.step})"
+    where = f"run {record.found.run}, step {record.found.step}"
+    yield f"{record.id}: {safe}, but the policy gets into an unsafe state ({where})"
     if record.radius is not None:
-        yield f"Deviations from the policy that avoid it: {interval_text(record.radius)}."
+        radius = interval_text(record.radius)
+        yield f"Radius: {radius} (the least number of deviations from the policy that avoid unsafe states)."
     yield ""
     blamed = {fault.step for fault in explanation.faults}
     last = explanation.last_safe_step

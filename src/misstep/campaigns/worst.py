@@ -1,9 +1,9 @@
 """Find the worst bug of a campaign and describe it in one sentence.
 
-The order is fixed, so that everybody who looks at a campaign sees the same bug first. Runs that miss the goal or become
-unsafe are worse than runs that only cost more. Among runs that miss the goal, the one with the cheapest plan is worst,
-because it was the easiest to avoid. Among unsafe runs, it is the one that the fewest deviations avoid; among costly
-runs, the one with the largest proven gap. If bugs are equal, the one that was found first comes first.
+The order is fixed, so that everybody who looks at a campaign sees the same bug first. Unsafe runs and runs that miss
+the goal are worse than runs that only cost more. Among runs that miss the goal, the one with the cheapest plan is
+worst, because it was the easiest to avoid. Among unsafe runs, it is the one that the fewest deviations avoid; among
+costly runs, the one with the largest proven gap. If bugs are equal, the one that was found first comes first.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _CLASSES = {
 _OTHER = 4  # unclassified: the run was cut, and had already spent more than a plan costs
 
 _FAILS = {
-    "loop": "the policy runs in a circle",
-    "stuck": "the policy stops before the goal",
-    "inapplicable": "the policy chooses an action that does not apply",
+    "loop": "the policy runs in a loop",
+    "stuck": "the policy stops",
+    "inapplicable": "the policy names an operator that does not apply",
     "error": "the policy crashes",
 }
 

@@ -1,6 +1,6 @@
 """A strategy that many records share, as stored in the table `strategies`: flat arrays, compressed with zlib.
 
-A strategy gives a label for each state of a set, such that no run from any of them becomes unsafe. A record rests on
+A strategy gives a label for each state of a set, such that no run from any of them is unsafe. A record rests on
 the part of it that is reachable from its own state (`reachable`). The content is:
 
     MSS1                   four letters

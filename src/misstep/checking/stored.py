@@ -179,7 +179,7 @@ class Store:
         return int(self.connection.execute("SELECT count(*) FROM policy").fetchone()[0]) == 1
 
     def left_open(self, task: int) -> bool:
-        """Whether something was left open on a model: verdicts, or whether a decision is a fault."""
+        """Whether something was left undecided on a model: verdicts, or whether a decision is a fault."""
         found = [own.verdict for own in self.verdicts(task)]
         query = "SELECT 1 FROM sqlite_master WHERE name = 'units'"
         if "UNKNOWN" in found or not self.connection.execute(query).fetchone():

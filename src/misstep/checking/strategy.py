@@ -88,7 +88,7 @@ def validate_unsafe_run(
     labels: Sequence[Hashable],
     dead_ends_are_safe: bool = True,
 ) -> str:
-    """The reason why this is not a run of the policy that becomes unsafe in its last state; empty if it is one."""
+    """The reason why this is not a run of the policy whose last state is unsafe; empty if it is one."""
     if len(states) != len(labels) + 1:
         return f"no run: {len(states)} states, {len(labels)} labels"
     for step, (here, label, there) in enumerate(zip(states, labels, states[1:], strict=False), 1):

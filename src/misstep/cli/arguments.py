@@ -130,6 +130,20 @@ def read_problems(paths: list[Path], domain: Path | None = None) -> list[Task]:
     return tasks
 
 
+def domain_of_suite(paths: list[Path] | None) -> Path | None:
+    """What may stand before --suite: the domain of all its problems."""
+    from misstep.tasks.files import is_domain
+
+    if not paths:
+        return None
+    if len(paths) > 1 or (paths[0].exists() and not is_domain(paths[0])):
+        raise UsageError(
+            "both a task and a suite",
+            expected="one of them, or DOMAIN.pddl --suite FOLDER: one domain for all problems of the folder",
+        )
+    return paths[0]
+
+
 # Options that take several values in a row, as in `--validate a.pddl b.pddl`.
 SEVERAL = {"train": ("--validate",), "select": ("--policies",)}
 

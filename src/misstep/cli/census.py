@@ -15,6 +15,7 @@ from misstep.cli.arguments import (
     MemoryLimit,
     TimeLimit,
     check_limits,
+    domain_of_suite,
     read_task,
 )
 from misstep.cli.defaults import CENSUS_STATES
@@ -162,17 +163,11 @@ def census_command(context: typer.Context, what: What, sharing: Sharing, models:
 
 def _suite(what: What) -> list[TaskFiles] | None:
     """The tasks, if they are several; None: one task."""
-    from misstep.tasks.files import is_domain
     from misstep.tasks.suites import is_suite, suite_files
 
     given = what.task or []
     if what.suite is not None:
-        if len(given) > 1 or (given and given[0].exists() and not is_domain(given[0])):
-            raise UsageError(
-                "both a task and a suite",
-                expected="one of them, or DOMAIN.pddl --suite FOLDER: one domain for all problems of the folder",
-            )
-        return suite_files([what.suite], given[0] if given else None)
+        return suite_files([what.suite], domain_of_suite(given))
     if not given:
         raise UsageError("no task to count", expected="TASK..., or --suite FOLDER")
     several = len(given) > 1 and any(path.is_dir() for path in given)

@@ -72,7 +72,7 @@ def _avoidable_risk(summary: Summary) -> dict[str, Any] | None:
 
 
 def _all_safe(summary: Summary) -> bool:
-    """Whether the fuzzer ran on models and no run became unsafe: then there is no state to judge."""
+    """Whether the fuzzer ran on models and no run was unsafe: then there is no state to judge."""
     answered = summary.runs > summary.crashes + summary.timeouts
     unsafe = summary.outcomes.get("unsafe", 0)
     return summary.world == "model" and answered and not summary.tested and not unsafe

@@ -1,4 +1,4 @@
-"""`misstep explain`: why the policy fails, and which decisions are to blame."""
+"""`misstep explain`: why a state is a bug, and which decisions are faults."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ class Request(Group, heading="What to explain"):
     ] = False
     decisions: Annotated[
         bool,
-        typer.Option(
-            "--decisions", help="Print the blamed decisions one by one, without families."
-        ),
+        typer.Option("--decisions", help="Print the faults one by one, without families."),
     ] = False
     shield: Annotated[
         Path | None,
@@ -94,7 +92,7 @@ class Spending(Group, heading="Limits of --deeper and --measure"):
 @dataclass(frozen=True)
 class Output(Group, heading="Output"):
     top: Annotated[
-        int, typer.Option(metavar="N", help="How many families and how many decisions to print.")
+        int, typer.Option(metavar="N", help="How many families and how many faults to print.")
     ] = 20
     as_json: AsJson = False
 
@@ -103,11 +101,11 @@ class Output(Group, heading="Output"):
 def explain_command(
     context: typer.Context, request: Request, spending: Spending, output: Output
 ) -> int:
-    """Explain a bug: the policy's run beside the better plan, the missteps with their share of the gap, the repair.
+    """Explain a bug: the policy's run beside the better plan, the faults with their share of the gap, the repair.
 
     Without ID: the families of bugs, most bugs first, each with a sentence, an example and the command that explains
-    it, and below them the decisions to blame. What the campaign has stored is shown at once; --deeper and --measure
-    ask the policy again.
+    it, and below them the faults behind most bugs. What the campaign has stored is shown at once; --deeper and
+    --measure ask the policy again.
 
     Example: misstep explain found problem:3 --deeper --time 20
     """
@@ -174,7 +172,7 @@ def _print_all(
     else:
         print_families(campaign, folder, top)
         if campaign.families and faults:
-            say("The decisions behind most bugs:")
+            say("The faults behind most bugs:")
         _print_faults(faults, min(top, FEW) if campaign.families else top)
     if not faults and any(record.faults is None for record in campaign.bugs):
         remark("faults were not looked for in all bugs; --deeper looks for them")
@@ -217,7 +215,7 @@ def _print_faults(faults: list[BlamedDecision], top: int) -> None:
     for fault in faults[:top]:
         say(fault)
     if len(faults) > top:
-        remark(f"... and {len(faults) - top} more decisions (--decisions, --top)")
+        remark(f"... and {len(faults) - top} more faults (--decisions, --top)")
 
 
 def _write_shield(campaign: Campaign, faults: list[BlamedDecision], file: Path) -> None:

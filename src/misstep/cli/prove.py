@@ -150,7 +150,7 @@ def prove_command(
     models: OfModels,
     tasks: OfTasks,
 ) -> int:
-    """Prove that a policy is clean: never unsafe on a model, or always reaching the goal of a planning task.
+    """Prove that a policy never gets into an unsafe state of a model, or always reaches the goal of a task.
 
     It ends with PROVEN and a certificate (exit code 0), with a state from which the policy goes wrong (1), or with
     UNKNOWN and how far it got (10 to 23). A policy that contradicts itself is FLAKY (13).
@@ -291,7 +291,7 @@ def _print_finding(proof: Proof, task: Task | JaniTask) -> None:
     if len(finding.steps) > SHOWN_STEPS:
         say(f"  ... and {len(finding.steps) - SHOWN_STEPS} steps more (--json has all)")
     say(f"{finding.outcome} in {shown(finding.states[-1])}")
-    could = {True: "yes", False: "no", None: "not decided"}[finding.avoidable]
+    could = {True: "yes", False: "no", None: "undecided"}[finding.avoidable]
     say(f"could it be avoided: {could}")
     if finding.plan:
         say("a plan: " + ", ".join(f"({name})" for name in finding.plan[:SHOWN_STEPS]))

@@ -1,4 +1,4 @@
-"""`misstep risk`: compute how likely a policy becomes unsafe, and how much of that risk is avoidable."""
+"""`misstep risk`: compute how likely a policy gets into an unsafe state, and how much of that risk is avoidable."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def _print(task: JaniTask, report: RiskReport, rows: int) -> None:
             left=4,
         )
     if report.faults:
-        say("\nDecisions that add risk, the largest share first")
+        say("\nFaults: decisions that add risk, the largest share first")
         print_table(
             ("share", "added", "visits", "label", "better", "state"),
             (

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from misstep.cli.arguments import AsJson, check_limits, read_problems
+from misstep.cli.arguments import AsJson, check_limits, domain_of_suite, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
 from misstep.cli.output import own_bars, print_json, print_table, remark, say
-from misstep.errors import Interrupted
+from misstep.errors import Interrupted, UsageError
 from misstep.escaping import escaped
 
 if TYPE_CHECKING:
@@ -24,21 +24,30 @@ if TYPE_CHECKING:
 
 
 def select_command(
-    tasks: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="TASKS...",
-            help="Problems with domain.pddl beside them or up to three folders up, folders, patterns, lists of tasks "
-            "(tasks.txt), or DOMAIN.pddl and its problems.",
-            show_default=False,
-        ),
-    ],
     policies: Annotated[
         list[str],
         typer.Option(
             metavar="SPEC SPEC ...", help="The policies, two or more.", show_default=False
         ),
     ],
+    tasks: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="TASKS...",
+            help="Problems with domain.pddl beside them or up to three folders up, folders, patterns, lists of tasks "
+            "(tasks.txt), or DOMAIN.pddl and its problems. With --suite: the domain of all its problems, or nothing.",
+            show_default=False,
+        ),
+    ] = None,
+    suite: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Test on every problem in this folder and below; also a pattern ('tasks/p0*.pddl') or a list of tasks "
+            "(tasks.txt).",
+            show_default=False,
+        ),
+    ] = None,
     pool: Annotated[
         int, typer.Option(metavar="N", help="Number of states to test on each task.")
     ] = TEST_POOL,
@@ -77,10 +86,15 @@ def select_command(
     task, and the comparison says when a difference may well be chance. With --out DIR the records are kept for misstep
     records, explain, replay and compare, and after Ctrl-C the same command continues.
 
-    Example: misstep select tasks --policies heuristic:ff heuristic:add --pool 20 --out chosen
+    Example: misstep select --suite tasks --policies heuristic:ff heuristic:add --pool 20 --out chosen
     """
     check_limits(pool=pool, max_steps=max_steps, budget=budget)
-    loaded = read_problems(tasks)
+    if suite is not None:
+        loaded = read_problems([suite], domain_of_suite(tasks))
+    elif tasks:
+        loaded = read_problems(tasks)
+    else:
+        raise UsageError("no task to test on", expected="TASKS..., or --suite FOLDER")
     from misstep.training.api import select
 
     began = monotonic()

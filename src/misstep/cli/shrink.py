@@ -109,7 +109,7 @@ def shrink_command(
 ) -> int:
     """Shrink bugs: find the smallest task that still shows the same fault of the policy.
 
-    Objects, goals and facts are removed as long as the policy still makes the same mistake; the independent checker
+    Objects, goals and facts are removed as long as the policy still makes the same fault; the independent checker
     certifies every step. Each result is a campaign of its own in DIR/shrunk/, with its problem.pddl; 'misstep explain'
     and 'misstep replay' take it. After an interruption the same command continues. Exit codes: 0 done; 10 a bug does
     not show when the run starts in its state; 20 the time ended before all bugs were shrunk.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from misstep.cli.arguments import check_limits, read_task, typed, user_trusts
+from misstep.cli.arguments import check_limits, domain_of_suite, read_task, typed, user_trusts
 from misstep.cli.campaigns import exit_code, keeping, open_folder, print_summary
 from misstep.cli.gates import Gates, Prepared
 from misstep.cli.groups import takes
@@ -199,7 +199,7 @@ def _read_tasks(
         return read_task(paths, planning.keep_unimportant)
 
     if subject.suite is not None:
-        return _read_suite([subject.suite], read, _domain_of_suite(subject.task))
+        return _read_suite([subject.suite], read, domain_of_suite(subject.task))
     if subject.task:
         from misstep.tasks.suites import is_suite
 
@@ -212,20 +212,6 @@ def _read_tasks(
         "no task to test on",
         expected="TASK..., --suite FOLDER, DOMAIN.pddl --suite FOLDER, --pool-from DIR or --resume",
     )
-
-
-def _domain_of_suite(paths: list[Path] | None) -> Path | None:
-    """What may stand before --suite: the domain of all its problems."""
-    from misstep.tasks.files import is_domain
-
-    if not paths:
-        return None
-    if len(paths) > 1 or (paths[0].exists() and not is_domain(paths[0])):
-        raise UsageError(
-            "both a task and a suite",
-            expected="one of them, or DOMAIN.pddl --suite FOLDER: one domain for all problems of the folder",
-        )
-    return paths[0]
 
 
 def _read_suite(

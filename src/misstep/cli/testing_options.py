@@ -277,7 +277,7 @@ class Models(Reading, heading="Models (JANI): fuzzing and judging"):
         str,
         typer.Option(
             metavar="none|bugs|all",
-            help="For which states to compute how many deviations avoid the danger.",
+            help="For which states to compute the radius: how many deviations avoid unsafe states.",
         ),
     ] = SEVERITY
     severity_budget: Annotated[
@@ -302,7 +302,7 @@ class Models(Reading, heading="Models (JANI): fuzzing and judging"):
 
 @dataclass(frozen=True)
 class Judging(Group, heading="Judging"):
-    """Who judges, and who is to blame."""
+    """Who judges, and how faults are looked for."""
 
     oracle: Annotated[
         str | None,
@@ -317,15 +317,16 @@ class Judging(Group, heading="Judging"):
         str | None,
         typer.Option(
             metavar="N|none",
-            help=f"Evaluations for blaming one bug; none: faults are not looked for. Default: {FAULT_BUDGET}.",
+            help="Evaluations for finding the faults behind one bug; none: faults are not looked for. "
+            f"Default: {FAULT_BUDGET}.",
         ),
     ] = None
     risk: Annotated[
         bool,
         typer.Option(
             "--risk",
-            help="Also compute probabilities: of a stochastic policy, to miss the goal; of a model, to get unsafe, and "
-            "the least possible one.",
+            help="Also compute probabilities: of a stochastic policy, to miss the goal; of a model, to get into an "
+            "unsafe state, and the least possible one.",
         ),
     ] = False
 

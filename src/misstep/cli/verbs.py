@@ -51,7 +51,7 @@ VERBS = {
         "misstep.cli.census:census_command",
     ),
     "prove": Verb(
-        "Prove that a policy is clean: never unsafe on a model, or always reaching the goal of a planning task.",
+        "Prove that a policy never gets into an unsafe state of a model, or always reaches the goal of a task.",
         "misstep.cli.prove:prove_command",
     ),
     "risk": Verb(
@@ -84,7 +84,7 @@ VERBS = {
         "misstep.cli.records:records_command",
     ),
     "explain": Verb(
-        "Explain a bug: the policy's run beside the better plan, the missteps with their share of the gap, the repair.",
+        "Explain a bug: the policy's run beside the better plan, the faults with their share of the gap, the repair.",
         "misstep.cli.explain:explain_command",
     ),
     "shrink": Verb(

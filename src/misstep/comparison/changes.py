@@ -25,11 +25,11 @@ CHANGES = {
     "better": "is still a bug, at a smaller loss",
     "still": "is a bug as before",
     "worse": "is still a bug, at a larger loss",
-    "new": "was fine, and is a bug now",
+    "new": "was no proven bug, and is a bug now",
     "uncovered": "is a bug now, and was one before, but this was not proven",
-    "clean": "was not a proven bug, and is proven not to be one now",
-    "flaky": "is not known: the new policy contradicts itself",
-    "undecided": "is not known: neither a witness nor an oracle decides",
+    "clean": "was no proven bug, and is proven to be no bug now",
+    "flaky": "has no verdict: the new policy contradicts itself",
+    "undecided": "is undecided: neither a witness nor an oracle decides",
 }
 BUGS = ("better", "still", "worse", "new", "uncovered")  # those that are bugs now
 
@@ -130,13 +130,13 @@ def _word_of_fine(before: Record, after: Record) -> str:
 def _word_of_model(before: Record, after: Record) -> str:
     if after.is_bug:
         return _word_by_radius(before, after)
-    # With a radius, a danger that takes more deviations to avoid is not a bug either, but this is no fix.
+    # With a radius, an unsafe run that takes more deviations to avoid is not a bug either, but this is no fix.
     is_unsafe = after.run.outcome == "unsafe"
     return "fixed" if after.verdict == "NOT A BUG" and not is_unsafe else "undecided"
 
 
 def _word_by_radius(before: Record, after: Record) -> str:
-    """Compare radii: a danger that takes more deviations to avoid is worse, if the intervals decide it."""
+    """Compare radii: a run that takes more deviations to avoid is worse, if the intervals decide it."""
     old, new = _bounds(before.radius), _bounds(after.radius)
     if new[1] < old[0]:
         return "better"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.records import Record, deviations_text, interval_text
+from misstep.campaigns.records import Record, interval_text, radius_text
 from misstep.campaigns.summary import Summary
 from misstep.campaigns.worst import severity_of
 from misstep.comparison.baseline import Baseline, Known, state_digest
@@ -100,7 +100,7 @@ class GateResult:
                 ("worse", len(self.worse)),
                 ("not proven before", len(self.uncovered)),
                 ("of known families in other states", len(self.elsewhere)),
-                ("not decided now", self.undecided),
+                ("undecided now", self.undecided),
                 ("not tested now", self.untested),
             ):
                 counts += f", {number} {text}" if number else ""
@@ -329,7 +329,7 @@ def worst_text(records: Sequence[Record]) -> str:
     if worst.gap is not None:
         return f"gap {interval_text(worst.gap)}"
     if worst.radius is not None:
-        return f"avoidable with {deviations_text(worst.radius)}"
+        return radius_text(worst.radius)
     return worst.kind or "unknown"
 
 

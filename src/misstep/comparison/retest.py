@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from misstep.campaigns.arguments import as_path, check_session, check_truth
 from misstep.campaigns.lending import check_same_tasks, lend
 from misstep.campaigns.lent import loan_of
-from misstep.campaigns.records import deviations_text
+from misstep.campaigns.records import radius_text
 from misstep.campaigns.settings import ALL, PLANNING, WITNESSES, Settings, check_oracle
 from misstep.campaigns.tables import Content
 from misstep.campaigns.testing import conduct
@@ -278,7 +278,7 @@ def _shown(change: Change) -> str:
         parts.append("never reaches the goal" if low is None else f"loses {low}")
     else:
         known = record.radius
-        parts.append("avoidable" if known is None else f"avoided by {deviations_text(known)}")
+        parts.append("avoidable" if known is None else radius_text(known))
     if record.family:
         parts.append(record.family)
     return "  ".join(parts)

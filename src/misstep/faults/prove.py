@@ -40,7 +40,7 @@ def prove(
     inapplicable: str | None = None,
     progress: Callable[..., None] | None = None,
 ) -> Proof:
-    """Prove that the policy never becomes unsafe on a model, or that it reaches the goal of a planning task.
+    """Prove that the policy never gets into an unsafe state of a model, or that it reaches the goal of a planning task.
 
     `task` is anything that `load_task` takes, and `policy` anything that `load_policy` takes. The settings are
     `ProveSettings` for models and `ReachSettings` for planning tasks.

@@ -13,9 +13,9 @@ from misstep.reports.escaping import visible
 
 NO_FAULT = "no fault is proven"
 WORDS = {
-    "loop": "runs in a circle",
-    "stuck": "stops without an answer",
-    "inapplicable": "chooses an operator that does not apply",
+    "loop": "runs in a loop",
+    "stuck": "stops",
+    "inapplicable": "names an operator that does not apply",
     "error": "crashes",
     "cut": "does not reach the goal within the step limit",
     "timeout": "does not answer in time",
@@ -74,7 +74,7 @@ def in_words(record: Record) -> str:
     if record.faults:
         # The fault that the family is named after.
         worst = max(record.faults, key=lambda fault: (fault.share or 0, -fault.step))
-        text += f" Misstep at {fault_text(worst)}."
+        text += f" Fault at {fault_text(worst)}."
     return visible(text)
 
 

@@ -99,7 +99,7 @@ def _suite(
         _group(case, campaign, members, gate)
     case = Xml.SubElement(suite, "testcase", classname=name, name="all other states")
     out = Xml.SubElement(case, "system-out")
-    out.text = f"{own['tested']} states tested, {own['optimal']} proven to be no bug, {own['unknown']} undecided"
+    out.text = f"{own['tested']} states tested, {own['optimal']} proven to be no bug, {own['unknown']} unknown"
     _count(suite)
 
 

@@ -77,11 +77,11 @@ def _counts(bugs: list[Record], summary: Summary, gate: GateResult | None) -> It
             ("known families in other states", len(gate.elsewhere)),
             ("there before, proven only now", len(gate.uncovered)),
             ("known bugs that were not tested", gate.untested),
-            ("known bugs that are not decided now", gate.undecided),
+            ("known bugs that are undecided now", gate.undecided),
         ]
         always = 3
     else:
-        rows, always = [("bugs", len(bugs)), ("proven to be none", summary.optimal)], 2
+        rows, always = [("bugs", len(bugs)), ("proven to be no bugs", summary.optimal)], 2
     rows += [
         ("runs in which the policy crashed", summary.crashes),
         ("runs in which it did not answer in time", summary.timeouts),

@@ -47,7 +47,7 @@ KIND_TEXTS = {
     "fails-some": "A permitted run of the policy does not reach the goal, and a plan does.",
     "costly-best": "A plan is cheaper than every permitted run of the policy.",
     "costly-some": "A plan is cheaper than some permitted run of the policy.",
-    "unsafe": "The policy runs into an unsafe state that a safe strategy avoids.",
+    "unsafe": "The policy gets into an unsafe state that a safe strategy avoids.",
     "unclassified": "The run of the policy was cut after it had spent more than a plan costs.",
 }
 _STATES = {"new": "new", "still": "unchanged", "better": "updated", "worse": "updated"}
@@ -89,7 +89,7 @@ def document(campaign: Campaign, gate: GateResult | None = None) -> dict[str, An
 def _rule(record: Record) -> dict[str, Any]:
     kind, family = kind_of(record), record.family
     about = KIND_TEXTS.get(kind, kind)
-    how = NO_FAULT if family is None else f"the misstep is {family}"
+    how = NO_FAULT if family is None else f"the fault is {family}"
     return {
         "id": rule_id(record),
         "name": visible(group_of(record)),

@@ -1,10 +1,10 @@
 """Count the states of a small JANI task, and the bugs and faults of a policy, over all reachable states.
 
 Unsafe states and goals are never left. `safe` counts the states from which some strategy avoids unsafe states for ever,
-with any number of deviations from the policy (`inf`) or with at most 0, 1 or 2 on each run; unsafe states are not
-safe, goals and dead ends are. A fault is a safe state whose decision has an outcome that is not safe. A bug is a safe
-state from which the policy can get unsafe. Where the policy stops (`stop_safe`) its run ends safely, but a strategy has
-to act there, which is a deviation: such a state is not a bug, and need not be safe with 0 deviations.
+with any number of deviations from the policy (`inf`) or with at most 0, 1 or 2 on each run; unsafe states are not safe,
+goals and dead ends are. A fault is a safe state whose decision has an outcome that is not safe. A bug is a safe state
+from which the policy can get into an unsafe one. Where the policy stops (`stop_safe`) its run ends safely, but a
+strategy has to act there, which is a deviation: such a state is not a bug, and need not be safe with 0 deviations.
 """
 
 from __future__ import annotations

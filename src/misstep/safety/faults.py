@@ -2,7 +2,7 @@
 
 A fault is a safe state where the policy takes a label that has an outcome that is not safe; the run need not have
 passed that outcome. A run from a safe state into an unsafe one has at least one fault, and may have several, since
-outcomes can lead back to safe states. A run has no fault if all its states are lost: the mistake was made before.
+outcomes can lead back to safe states. A run has no fault if all its states are lost: the fault was made before.
 
 Runs are analysed from their end: states near the end are decided quickly, and the results answer most questions about
 earlier states. With a finite radius r, an r-fault leads from an r-safe state to one that is not r-safe. This notion is
@@ -41,7 +41,7 @@ class Fault(Generic[StateT, LabelT]):
 
 @dataclass(frozen=True)
 class StepReport(Generic[StateT, LabelT]):
-    """One decision of a run. Its state is a bug exactly if it is safe, because the policy becomes unsafe from there."""
+    """One decision of a run. Its state is a bug exactly if it is safe, because the run is unsafe."""
 
     step: int
     state: StateT

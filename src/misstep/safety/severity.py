@@ -1,11 +1,11 @@
-"""How severe bugs are: the least number of deviations from the policy that avoids the danger, for many states at once.
+"""How severe bugs are: the least number of deviations from the policy that avoids unsafe states, for many states.
 
 Whether a state is safe at all and how close to the policy a safe strategy can be are two questions of very different
 cost. The first one is often answered by a short dive into a cycle. The second one forbids such cycles, since a
 deviation on them counts each time round, and asks the policy about every state it looks at. So severity is a question
 of its own, with a budget of its own, that no verdict waits for.
 
-The radii are tried from 1 up: a bug lies on a run of the policy that gets unsafe, so that 0 is ruled out. All states
+The radii are tried from 1 up: a bug lies on an unsafe run of the policy, so that 0 is ruled out. All states
 are asked about one radius before any is asked about the next, so that a budget that is too small still tells the mild
 bugs from the others. What it leaves open is asked again as long as a round over all states finds out anything. A
 question may take an equal share of what is left of the budget, and leaves to the next ones what it does not need.
@@ -65,7 +65,7 @@ def severities(
     evaluations: int,
     kind: str = SEVERITY_KIND,
 ) -> SeverityReport[StateT]:
-    """The severity of states from which the policy can get unsafe; `decider` has given the verdicts.
+    """The severity of states from which the policy can get into an unsafe one; `decider` has given the verdicts.
 
     No radius above `largest` is tried, and all states together take at most `evaluations`. The other limits of a
     question are those of `decider`.

@@ -1,8 +1,8 @@
 """One strategy for all bugs of a batch: taken from the decider, checked once, packed once.
 
-Bugs of a batch lie close together, and what avoids the danger from one of them mostly avoids it from the others. So the
-decider is asked for one strategy for all of them: each state that can come up has one label, whoever gets there. It is
-checked by the independent checker before anybody sees it, with array operations where the model allows
+Bugs of a batch lie close together, and what avoids unsafe states from one of them mostly does so from the others. So
+the decider is asked for one strategy for all of them: each state that can come up has one label, whoever gets there. It
+is checked by the independent checker before anybody sees it, with array operations where the model allows
 (`misstep.checking.arrays` says what that means), else state by state. A model that the independent reader cannot read
 is asked through the engine, as an object in Python is.
 """

@@ -1,7 +1,7 @@
-"""Verdicts on safety: does the policy get unsafe from a state, and could that be avoided?
+"""Verdicts on safety: does the policy get from a state into an unsafe one, and could that be avoided?
 
     BUG        the policy may run into an unsafe state, and a strategy (with at most `radius` deviations) would not
-    NOT A BUG  proven: the policy never gets unsafe from there, or no such strategy exists
+    NOT A BUG  proven: the policy never gets into an unsafe state, or no such strategy exists
     UNKNOWN    a limit was reached
 
 A bug carries both witnesses, the policy's unsafe run and the strategy, and both have been replayed by the

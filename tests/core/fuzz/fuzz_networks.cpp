@@ -1,4 +1,5 @@
 // Networks and trees whose arguments contradict each other are refused, and all others can be evaluated.
+#include <iterator>
 #include <stdexcept>
 
 #include "bytes.h"
@@ -8,6 +9,9 @@
 namespace {
 
 using namespace misstep;
+
+const char *const names[] = {"identity", "relu", "leaky-relu", "elu",       "tanh",
+                             "sigmoid",  "silu", "gelu",       "gelu-tanh", "none"};
 
 void evaluate(Network &network) {
     if (network.inputs() > 1000 || network.outputs() > 1000) return;
@@ -30,7 +34,15 @@ void mlp(test::Bytes &bytes) {
             wanted += static_cast<std::size_t>(sizes[i] + 1) * static_cast<std::size_t>(sizes[i + 1]);
     if (bytes.below(8) == 0) ++wanted;
     while (weights.size() < wanted) weights.push_back(bytes.take<float>());
-    Mlp network(sizes, weights, normalisation, "", bytes.below(2) ? Mlp::Activation::tanh : Mlp::Activation::relu);
+    const Activation activation = Activation::named(names[bytes.below(std::size(names))], bytes.take<float>());
+    std::vector<LayerNorm> norms;
+    for (int i = bytes.below(3); i > 0; --i) {
+        LayerNorm norm{bytes.take<std::int8_t>(), bytes.below(2) == 1, bytes.take<float>(), {}, {}};
+        norm.scale = bytes.list<double>(6);
+        norm.shift = bytes.list<double>(6);
+        norms.push_back(norm);
+    }
+    Mlp network(sizes, weights, normalisation, "", activation, norms);
     evaluate(network);
 }
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 WITNESS, EXPLORED = "witness", "all runs"  # instead of the oracle that decided
 SHOWN = 20  # steps that are shown of a run without a particular end
 NO_STRATEGY = "a strategy of the other campaign does not hold, and was left out"
-LEFT_OPEN = "states were left open, because the policy failed"
+UNDECIDED = "states were left undecided, because the policy failed"
 LARGEST_PROOF = 200  # states of a safe envelope that are kept
 
 
@@ -185,7 +185,7 @@ class _Tester:
             self._keep(number, ("safe", states, labels, None), started, verdict)
         else:
             self.limits.append(
-                "a state was left open: the policy can reach more states than may be explored"
+                "a state was left undecided: the policy can reach more states than may be explored"
             )
             verdict = VerdictRow(number, self.payload.oracle, 0, "UNKNOWN")
             self._keep(number, ("cut", states, labels, None), started, verdict)
@@ -230,7 +230,7 @@ class _Tester:
                 union = checker.of_bugs(self.decider, list(self._wanted.values()), within)
                 self._keep_strategy(union, self._wanted)
             except (PolicyCrashError, PolicyTimeoutError) as error:
-                self.limits.append(f"{LEFT_OPEN}: {error.what}")
+                self.limits.append(f"{UNDECIDED}: {error.what}")
                 self._leave_open(self._wanted.keys())
         if self._safe:
             decisions: dict[int, int] = {}
@@ -290,10 +290,10 @@ class _Tester:
         try:
             decided = self.decider.decide(state, self.work.own.within)
         except (PolicyCrashError, PolicyTimeoutError) as error:
-            self.limits.append(f"{LEFT_OPEN}: {error.what}")
+            self.limits.append(f"{UNDECIDED}: {error.what}")
             return Answer.UNKNOWN, 0
         if decided.answer is Answer.UNKNOWN:
-            self.limits.append("a state was left open by the budget of the oracle")
+            self.limits.append("a state was left undecided by the budget of the oracle")
         return decided.answer, decided.effort.evaluations
 
     def _lent(self, number: int, state: Values) -> int | None:

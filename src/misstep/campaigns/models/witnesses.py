@@ -50,7 +50,7 @@ class BatchWitnesses:
         try:
             union = self._checker.of_bugs(decider, states, self._radius)
         except (PolicyCrashError, PolicyTimeoutError) as error:
-            limits.append(f"states were left open, because the policy failed: {error.what}")
+            limits.append(f"states were left undecided, because the policy failed: {error.what}")
             self._leave_open(states, judged)
             return
         number = size = None

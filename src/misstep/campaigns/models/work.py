@@ -250,7 +250,7 @@ class ModelWork(Work):
         self._add_severity(decider, new, limits)
         unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
         if unknown and not limits and not contradictions:
-            limits.append(f"{unknown} states were left open by the budget of the oracle")
+            limits.append(f"{unknown} states were left undecided by the budget of the oracle")
         judged_runs = JudgedRuns(
             tuple(new.values()), tuple(faults), tuple(contradictions), tuple(witnesses.strategies)
         )
@@ -282,7 +282,7 @@ class ModelWork(Work):
         try:
             return analyse(decider, run, self.own.within, largest=None, known=known)
         except (PolicyCrashError, PolicyTimeoutError) as error:
-            limits.append(f"states were left open, because the policy failed: {error.what}")
+            limits.append(f"states were left undecided, because the policy failed: {error.what}")
         return None
 
     def _add_severity(
@@ -298,7 +298,7 @@ class ModelWork(Work):
             new[state] = new[state]._replace(verdict=verdict)
 
     def has_severity(self, verdict: VerdictRow) -> bool:
-        """Whether to compute how many deviations avoid the danger."""
+        """Whether to compute how many deviations avoid unsafe states."""
         if self.own.severity == NONE or (verdict.low, verdict.high) == (None, None):
             return False
         return verdict.is_bug or self.own.severity == ALL
@@ -316,7 +316,9 @@ class ModelWork(Work):
         budget = self.own.severity_evaluations(spent, len(asked))
         found = severities(decider, asked, self.own.largest, evaluations=budget)
         if found.failure is not None:
-            limits.append(f"a radius was left open, because the policy failed: {found.failure}")
+            limits.append(
+                f"a radius was left undecided, because the policy failed: {found.failure}"
+            )
         return {state: self._within(asked[state], *own) for state, own in found.radii.items()}
 
     def _within(self, verdict: VerdictRow, low: int, high: int | None) -> VerdictRow:

@@ -1,4 +1,4 @@
-"""Check that a policy never becomes unsafe on a model: an inductive set, from the model's files alone.
+"""Check that a policy never gets into an unsafe state of a model: an inductive set, from the model's files alone.
 
 The certificate lists states and what the policy does in each: a label, or that it does not matter. It proves the claim
 if the set contains every start, if no state of it is unsafe, and if whatever the model can do after the policy's label

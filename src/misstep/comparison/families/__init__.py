@@ -1,1 +1,1 @@
-"""Families of bugs: group faults that are the same mistake, and describe when the policy makes it in one sentence."""
+"""Families of bugs: group faults that are alike, and describe in one sentence when the policy makes them."""

@@ -58,7 +58,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Family:
-    """Bugs with the same mistake: a lifted signature, and the conditions under which the policy makes it."""
+    """Bugs with the same fault: a lifted signature, and the conditions under which the policy makes it."""
 
     key: str  # canonical text: domain, signature, conditions
     signature: str  # "move instead of pick"

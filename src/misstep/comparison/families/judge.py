@@ -1,6 +1,6 @@
 """Whether a decision is the fault that a family describes: proven, proven not to be, or undecided.
 
-If the goal is out of reach or the danger is unavoidable, no decision is a fault and none is good. Such states are
+If the goal is out of reach or unsafe states are unavoidable, no decision is a fault and none is good. Such states are
 ignored, both here and when a family is learned.
 """
 

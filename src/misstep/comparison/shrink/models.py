@@ -2,7 +2,7 @@
 
 The run is the shortest unsafe run of the policy from the bug state, found breadth first over all outcomes. The start
 moves to the decision that is to blame. Then variables get back their value in the start state of the run that found the
-bug, and whole constants are lowered, as long as the decider still proves that the danger could be avoided, the fault
+bug, and whole constants are lowered, as long as the decider still proves that unsafe states could be avoided, the fault
 has the same signature, and the independent checker agrees.
 
 Models have no mutex groups, only bounds of variables, so `mutex` means here that all values are within their bounds;

@@ -57,7 +57,7 @@ def _severity(given: Sequence[Source]) -> Chart:
         counts = [source.metrics["radius"] for source in given]
         bins = tuple(sorted({name for own in counts for name in own}, key=float))
         names = tuple("more" if name == "inf" else f"at least {name}" for name in bins)
-        what = "deviations from the policy that avoid the danger"
+        what = "radius: deviations from the policy that avoid unsafe states"
     series = [
         Series(source.label, tuple(own.get(name, 0) for name in bins))
         for source, own in zip(given, counts, strict=True)

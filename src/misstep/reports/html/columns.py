@@ -80,7 +80,7 @@ class Columns:
             self.numbers[name].append(value)  # type: ignore[arg-type]
         texts = {
             "task": record.task,
-            "verdict": "NO PLAN" if record.is_unsolvable else record.verdict,
+            "verdict": "UNSOLVABLE" if record.is_unsolvable else record.verdict,
             "kind": record.kind,
             "outcome": record.run.outcome,
             "oracle": record.oracle,

@@ -26,7 +26,7 @@ Numbers = np.ndarray[Any, Any]
 def classes_of(columns: Columns) -> Numbers:
     """Of each row: 0 a bug, 1 proven to be none, 2 open."""
     fine = np.zeros(len(columns), dtype=bool)
-    for word in ("OPTIMAL", "NOT A BUG", "NO PLAN"):
+    for word in ("OPTIMAL", "NOT A BUG", "UNSOLVABLE"):
         fine |= columns.is_word("verdict", word)
     return np.where(columns.is_word("verdict", "BUG"), 0, np.where(fine, 1, 2))
 
@@ -97,7 +97,7 @@ def _of_task(summary: Summary, name: str) -> dict[str, int]:
 
 
 def severity(columns: Columns) -> dict[str, Any]:
-    """The least loss of the bugs: the gap, or for a model the deviations that avoid the danger."""
+    """The least loss of the bugs: the gap, or for a model the radius."""
     bugs = columns.is_word("verdict", "BUG")
     return histogram(columns.number("low")[bugs], np.zeros(int(bugs.sum()), dtype=int))
 

@@ -14,7 +14,7 @@ DOES = {
     "fails-some": "permits a run that misses the goal although a plan exists",
     "costly-best": "permits only runs that cost more than needed",
     "costly-some": "permits a run that costs more than needed",
-    "unsafe": "gets into danger that could be avoided",
+    "unsafe": "gets into an unsafe state that could be avoided",
     "unclassified": "had spent more than a plan costs when its run was cut",
 }
 
@@ -34,9 +34,9 @@ def verdict(summary: Summary) -> str:
         return f"The policy does worse than it could in {share}: {told}."
     fine = summary.optimal + summary.unsolvable
     if fine == tested:
-        return f"No bug: all {states} are proven to be free of bugs. Other states were not tested."
+        return f"No bug: all {states} are proven to be no bugs. Other states were not tested."
     return (
-        f"No bug was found in {states}; {fine:,} of them ({_percent(fine, tested)}) are proven to be free of bugs, the "
+        f"No bug was found in {states}; {fine:,} of them ({_percent(fine, tested)}) are proven to be no bugs, the "
         "others are undecided."
     )
 

@@ -1,4 +1,4 @@
-"""Prove that a policy never becomes unsafe on a model, or find an unsafe run.
+"""Prove that a policy never gets into an unsafe state of a model, or find an unsafe run.
 
 There are two methods, with the same answers:
 
@@ -265,15 +265,17 @@ class _Search:
         proof.failing = 1
         if verdict.status is Status.BUG:
             proof.verdict = BUG
-            proof.reason = "the policy gets unsafe from a start that can be kept safe"
+            proof.reason = "the policy gets into an unsafe state from a start that can be kept safe"
             return True
         proof.verdict = NOT_A_BUG
-        proof.reason = "the policy gets unsafe from a start that no strategy keeps safe"
+        proof.reason = (
+            "the policy gets into an unsafe state from a start that no strategy keeps safe"
+        )
         if verdict.status is Status.UNKNOWN:
             proof.verdict, proof.end = UNKNOWN, "gave up"
             proof.reason = (
-                "the policy gets unsafe from a start, and whether that could be avoided was not "
-                f"decided ({', '.join(verdict.limits)})"
+                "the policy gets into an unsafe state from a start, and whether that could be avoided is "
+                f"undecided ({', '.join(verdict.limits)})"
             )
         return False
 
@@ -310,7 +312,8 @@ class _Search:
         proof.failing, proof.hopeless = len(bad), hopeless
         if open_starts and proof.verdict == NOT_A_BUG:
             proof.verdict, proof.end = UNKNOWN, "gave up"
-            proof.reason = f"of {len(bad):,} starts from which the policy gets unsafe, {open_starts:,} were not decided"
+            starts = f"of {len(bad):,} starts from which the policy gets into an unsafe state"
+            proof.reason = f"{starts}, {open_starts:,} are undecided"
         elif self.settings.leave_out and proof.verdict == NOT_A_BUG:
             self._without(bad)
 

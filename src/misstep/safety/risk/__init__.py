@@ -1,8 +1,8 @@
-"""Avoidable risk: the probability that a policy becomes unsafe, compared with the best strategy.
+"""Avoidable risk: the probability that a policy gets into an unsafe state, compared with the best strategy.
 
 Whether a state is safe is about the worst case. In a model where no state is safe for certain, no state is a bug, so
 bugs cannot distinguish good policies from bad ones. The probabilities of the model can. For each state there are two
-numbers: the probability that the policy becomes unsafe from there, and the least probability of any strategy. Their
+numbers: the probability that the policy gets into an unsafe state, and the least probability of any strategy. Their
 difference is the risk that the policy could have avoided.
 
 Both are given as intervals that hold in floating point (core/safety/risk.h says why), from all states that can be

@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RiskSettings:
-    steps: int | None = None  # get unsafe within so many steps; None: ever
+    steps: int | None = None  # get into an unsafe state within so many steps; None: ever
     precision: float = 1e-8  # how close the two ends shall come
     max_states: int = 5_000_000
     time_limit: float | None = None

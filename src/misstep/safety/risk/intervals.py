@@ -71,7 +71,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class StateRisk:
-    """Of one state: the probability that the policy gets unsafe, and the least that any strategy can reach."""
+    """Of one state: the probability that the policy gets into an unsafe state, and the least of any strategy."""
 
     state: State
     policy: Interval

@@ -1,7 +1,8 @@
 """The states of a campaign's bugs, as states where episodes begin: `--from-bugs DIR`.
 
-A bug is a safe state from which the policy becomes unsafe. Its run shows where it goes wrong, so the states of the run
-are used as well, except those that are proven to be lost: no decision there helps, so there is nothing to learn.
+A bug is a safe state from which the policy gets into an unsafe one. Its run shows where it goes wrong, so the states of
+the run are used as well, except those that are proven to be lost: no decision there helps, so there is nothing to
+learn.
 """
 
 from __future__ import annotations

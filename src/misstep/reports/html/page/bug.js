@@ -28,7 +28,7 @@ function crumbs(campaign, view, row) {
     k >= 0 && h("span", { class: "push" }, k > 0 && beside(rows[k - 1], "← previous"), h("span", { class: "soft" }, `${count(k + 1)} of ${count(rows.length)}`), k + 1 < rows.length && beside(rows[k + 1], "next →")));
 }
 
-const ENDS = { goal: "reaches the goal", loop: "runs in a loop", stuck: "stops: it names no action", inapplicable: "names an action that does not apply", error: "crashes", cut: "is cut at the step limit", timeout: "does not answer in time", unsafe: "gets unsafe" };
+const ENDS = { goal: "reaches the goal", loop: "runs in a loop", stuck: "stops: it names no action", inapplicable: "names an operator that does not apply", error: "crashes", cut: "is cut at the step limit", timeout: "does not answer in time", unsafe: "gets into an unsafe state" };
 
 function runSentence(campaign, row, detail) {
   const own = campaign.column, outcome = campaign.word("outcome", row), cost = count(own.cost[row]);
@@ -36,7 +36,7 @@ function runSentence(campaign, row, detail) {
   const did = outcome === "goal" ? `${who} reaches the goal at cost ${cost}.` : `${who} ${ENDS[outcome] || outcome} after cost ${cost}.`;
   const verdict = campaign.word("verdict", row);
   if (verdict === "FLAKY") return did + " It answers differently when it is asked again, so nothing is said of this state.";
-  if (verdict === "NO PLAN") return did + " No plan exists from here, so this is not its fault.";
+  if (verdict === "UNSOLVABLE") return did + " The state is unsolvable: no plan exists, so this is no bug.";
   if (verdict === "OPTIMAL") return did + " That is proven to be as good as it gets.";
   if (verdict === "UNKNOWN") return did + " Whether it could do better is not known.";
   const best = own.upper[row];
@@ -59,13 +59,13 @@ async function planningParts(campaign, row, detail, grid) {
     if (plan) differing(differ, task, runStates[places[at][0]], planStates[places[at][1]]);
   });
   current = player;
-  grid.append(card(plan ? "Run and better plan, side by side" : "The run", "w12", player.element, plan && differ, drawn || !report.pictures.count ? null : h("p", { class: "small soft" }, `Pictures are drawn of the ${report.pictures.each} worst bugs of each family, as far as room allows.`)),
-    card(plan ? "Steps" : "Steps of the run", "w8", steps), card(detail.contradictions ? "Contradictions" : "Missteps", "w4", faultsPart(campaign, row, detail)));
+  grid.append(card(plan ? "The run beside a better plan" : "The run", "w12", player.element, plan && differ, drawn || !report.pictures.count ? null : h("p", { class: "small soft" }, `Pictures are drawn of the ${report.pictures.each} worst bugs of each family, as far as room allows.`)),
+    card(plan ? "Steps" : "Steps of the run", "w8", steps), card(detail.contradictions ? "Contradictions" : "Faults", "w4", faultsPart(campaign, row, detail)));
   if (detail.argument) grid.append(argumentPart(detail));
   if (run.length) {
     const bounds = await boundsAlong(campaign, row, detail, runStates);
     grid.append(card("Cost along the run", "w12", surface(detail, bounds, campaign.column.upper[row]),
-      legend([["0", "cost so far"], ["1", "range of the least total that is still possible (a dot: lower bound only)"], ...((detail.faults || []).length ? [["-bug", "misstep"]] : []), ...(Number.isFinite(campaign.column.upper[row]) ? [["-fine", "best known"]] : [])])));
+      legend([["0", "cost so far"], ["1", "range of the least total that is still possible (a dot: lower bound only)"], ...((detail.faults || []).length ? [["-bug", "fault"]] : []), ...(Number.isFinite(campaign.column.upper[row]) ? [["-fine", "best known"]] : [])])));
   }
 }
 
@@ -100,12 +100,12 @@ const lossText = (fault) => (fault.loss[0] === null ? "the goal" : fault.loss[0]
 
 function faultsPart(campaign, row, detail) {
   if (detail.contradictions) return detail.contradictions.map(([step, first, second, asked]) => h("p", {}, `Step ${step}: asked ${asked} times, the policy answered `, name(first), " and then ", name(second), "."));
-  if (!detail.faults) return h("p", { class: "soft" }, campaign.word("verdict", row) === "BUG" ? "Missteps were not looked for. The command below with --deeper looks for them." : "This is no bug, so nothing is to blame.");
-  if (!detail.faults.length) return h("p", { class: "soft" }, "No single decision is proven to be at fault.");
+  if (!detail.faults) return h("p", { class: "soft" }, campaign.word("verdict", row) === "BUG" ? "Faults were not looked for. The command below with --deeper looks for them." : "Faults are looked for in bugs only.");
+  if (!detail.faults.length) return h("p", { class: "soft" }, "No decision is proven to be a fault.");
   const ordered = detail.faults.slice().sort((a, b) => (b.share || 0) - (a.share || 0) || a.step - b.step);
   const stops = ENDS[campaign.word("outcome", row)] || "stops";
   const did = (fault) => (fault.did === null ? "The policy " + stops.split(":")[0] : name(nameOf(detail.task, fault.did)));
-  return ordered.slice(0, 60).map((fault) => h("div", { class: "misstep" }, h("p", {}, h("strong", {}, `Step ${fault.step}: `), did(fault), fault.better !== null && [" instead of ", name(nameOf(detail.task, fault.better))]),
+  return ordered.slice(0, 60).map((fault) => h("div", { class: "blamed" }, h("p", {}, h("strong", {}, `Step ${fault.step}: `), did(fault), fault.better !== null && [" instead of ", name(nameOf(detail.task, fault.better))]),
     h("p", { class: "small soft" }, campaign.isModel ? "" : `loses ${lossText(fault)}` + (fault.share ? `, ${percent(fault.share, 1)} of the gap` : ""), fault.again ? ", in every round of the loop" : "")));
 }
 
@@ -126,7 +126,7 @@ function knownPart(campaign, row, detail) {
     ["found", walk ? (walk.length ? h("span", {}, `by a walk of ${plural(walk.length, "step")}: `, name(walk.slice(0, 30).map((op) => nameOf(detail.task, op)).join(", ") + (walk.length > 30 ? ", ..." : ""))) : "the initial state") : detail.found ? `run ${detail.found[0]}, step ${detail.found[1]}` : own.depth[row] >= 0 ? `at depth ${own.depth[row]}` : null],
     ["cheapest plan", campaign.isModel ? null : "costs " + interval(own.lower[row], own.upper[row])],
     ["permitted runs", permitted ? `least cost ${count(permitted.least === null ? Infinity : permitted.least)}, largest ${permitted.most === null ? "not known or failing" : count(permitted.most)}` : null],
-    [campaign.isModel ? "risk to get unsafe" : "risk to miss the goal", share(detail.risk)], ["least possible risk", share(detail.leastRisk)],
+    [campaign.isModel ? "risk to get into an unsafe state" : "risk to miss the goal", share(detail.risk)], ["least possible risk", share(detail.leastRisk)],
     ["decided by", decidedBy(campaign.word("source", row), campaign.word("oracle", row))],
     ["belongs to", detail.chooser ? "the pair of the policy and " + detail.chooser : null],
     ["the policy said", detail.message || null], ["after", seconds(at) + " of work on the task"],
@@ -141,7 +141,7 @@ function commandsPart(campaign, row) {
   if (!campaign.folder) return card("Look closer", "w4", h("p", {}, "The campaign was in memory: save it to explain and replay its records by commands."));
   const folder = quoted(campaign.folder), id = quoted(campaign.id(row)), isBug = campaign.word("verdict", row) === "BUG";
   return card("Look closer", "w4", isBug && [h("p", { class: "small soft" }, "this bug in words"), command(`misstep explain ${folder} ${id}`)],
-    isBug && !campaign.isModel && [h("p", { class: "small soft" }, "the smallest repair, and further missteps"), command(`misstep explain ${folder} ${id} --deeper`)],
+    isBug && !campaign.isModel && [h("p", { class: "small soft" }, "the smallest repair, and further faults"), command(`misstep explain ${folder} ${id} --deeper`)],
     h("p", { class: "small soft" }, "check all witnesses again"), command(`misstep replay ${folder}`), h("p", { class: "small soft" }, "run the policy again"), command(`misstep replay ${folder} --rerun`));
 }
 
@@ -151,7 +151,7 @@ function shrunkPart(small) {
     h("tbody", {}, small.sizes.filter(([, before, after]) => before || after).map(([what, before, after]) => h("tr", {}, h("td", {}, what), h("td", { class: "n soft" }, count(before)), h("td", { class: "n" }, h(after < before ? "strong" : "span", {}, count(after)))))));
   const drawn = small.picture && pictureFrom(small.picture);
   const smaller = small.sizes.some(([, before, after]) => after < before);
-  return card(smaller ? "The same misstep in a smaller task" : "A smaller task", "w12", h("p", {}, smaller ? small.legal + " " : "No smaller task that shows this misstep was found. ", h("span", { class: "soft" }, small.reason[0].toUpperCase() + small.reason.slice(1) + ".")),
+  return card(smaller ? "The same fault in a smaller task" : "A smaller task", "w12", h("p", {}, smaller ? small.legal + " " : "No smaller task that shows this fault was found. ", h("span", { class: "soft" }, small.reason[0].toUpperCase() + small.reason.slice(1) + ".")),
     h("div", { class: "small-task" }, h("div", {}, sizes), h("div", {}, drawn ? h("div", { class: "picture" }, drawn) : h("ul", { class: "facts" }, small.facts.slice(0, 40).map((text) => h("li", {}, name(text))))), steps("The policy", small.run), small.plan && steps("A better plan", small.plan)),
     small.problem && h("details", {}, h("summary", {}, "the small problem in PDDL"), h("pre", { class: "scroll", tabindex: "0" }, small.problem)),
     small.folder && [h("p", { class: "small soft" }, "the small bug in words"), command(`misstep explain ${quoted(small.folder)}`)]);

@@ -1,6 +1,9 @@
 // Small charts. Each says in its label what it shows, and each bar its numbers when it is pointed at.
 
-const KINDS = ["bug", "fine", "open"];
+const KINDS = ["bug", "fine", "open"], KIND_WORDS = ["bugs", "no bugs", "undecided"];
+
+// On a phone a chart has fewer units in width, so that its letters stay as large as the text around it.
+const isNarrow = () => matchMedia("(max-width: 760px)").matches;
 
 // Marks of an axis from 0 to at least `most`: round numbers, five at most.
 function ticks(most) {
@@ -21,8 +24,8 @@ function histogram(data, label, options) {
   return barChart(bars, label, options.title, options.width);
 }
 
-function barChart(bars, label, title, width = 460) {
-  const height = 190, left = 42, bottom = 34, top = 8;
+function barChart(bars, label, title, wanted = 460) {
+  const width = isNarrow() ? Math.min(wanted, 350) : wanted, letter = isNarrow() ? 8.2 : 6.4, height = 190, left = 42, bottom = isNarrow() ? 40 : 34, top = 8;
   const most = Math.max(...bars.map((bar) => bar.own.reduce((a, b) => a + b, 0)), 1);
   const marks = ticks(most).filter((mark) => Number.isInteger(mark)), scale = (height - bottom - top) / Math.max(marks.at(-1), most);
   const room = (width - left - 6) / bars.length, thick = Math.min(room * 0.78, 44);
@@ -32,11 +35,11 @@ function barChart(bars, label, title, width = 460) {
     chart.append(svg("line", { class: mark ? "guide" : "axis", x1: left, x2: width, y1: y, y2: y }),
       svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, count(mark)));
   }
-  const every = Math.max(1, Math.ceil((Math.max(...bars.map((bar) => bar.text.length)) * 6.4 + 8) / room));
+  const every = Math.max(1, Math.ceil((Math.max(...bars.map((bar) => bar.text.length)) * letter + 8) / room));
   bars.forEach((bar, k) => {
     const x = left + k * room + (room - thick) / 2;
     let y = height - bottom;
-    const told = KINDS.map((kind, i) => bar.own[i] ? count(bar.own[i]) + " " + (kind === "bug" ? "bugs" : kind) : null).filter(Boolean).join(", ");
+    const told = KIND_WORDS.map((word, i) => bar.own[i] ? count(bar.own[i]) + " " + word : null).filter(Boolean).join(", ");
     const group = svg("g", {}, svg("title", {}, bar.text + ": " + (told || "0")));
     bar.own.forEach((own, i) => {
       if (!own) return;
@@ -45,7 +48,7 @@ function barChart(bars, label, title, width = 460) {
       group.append(svg("rect", { class: KINDS[i], x, y, width: thick, height: tall, rx: Math.min(2, tall / 2) }));
     });
     chart.append(group);
-    if (k % every === 0 || bar.apart) chart.append(svg("text", { x: Math.min(x + thick / 2, width - bar.text.length * 3.2), y: height - bottom + 15, "text-anchor": "middle" }, bar.text));
+    if (k % every === 0 || bar.apart) chart.append(svg("text", { x: Math.min(x + thick / 2, width - bar.text.length * letter / 2), y: height - bottom + 15, "text-anchor": "middle" }, bar.text));
   });
   if (title) chart.append(svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, title));
   return chart;
@@ -57,7 +60,7 @@ function legend(entries) {
 
 // Step functions, each a list of [time, number].
 function curves(series, label, axis) {
-  const width = 460, height = 200, left = 46, bottom = 34, top = 8, right = 20;
+  const width = isNarrow() ? 350 : 460, height = 200, left = 46, bottom = isNarrow() ? 40 : 34, top = 8, right = 20;
   const own = series.filter(([, points]) => points.length);
   if (!own.length) return h("p", { class: "soft" }, "No bug was proven.");
   const longest = Math.max(...own.map(([, points]) => points.at(-1)[0]), 0.001), most = Math.max(...own.map(([, points]) => points.at(-1)[1]));

@@ -31,7 +31,7 @@ function campaignsTable(all, compared) {
   const points = (value) => (100 * value).toFixed(value > 0 && value < 0.1 ? 1 : 0);
   const share = (own, k) => [percent(own.bugs, own.tested), compared.shares[k] && own.tested > 0 && h("span", { class: "soft" }, ` (${points(compared.shares[k][0])} to ${points(compared.shares[k][1])})`)];
   const number = (value) => h("td", { class: "n" }, value);
-  return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Campaigns" }, h("table", {}, h("thead", {}, h("tr", {}, ["campaign", "policy"].map((title) => h("th", { scope: "col" }, title)), ["tested", "bugs", "share, 95% interval", "proven fine", "undecided", "missteps"].map((title) => h("th", { class: "n", scope: "col" }, title)))),
+  return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Campaigns" }, h("table", {}, h("thead", {}, h("tr", {}, ["campaign", "policy"].map((title) => h("th", { scope: "col" }, title)), ["tested", "bugs", "share, 95% interval", "proven no bug", "undecided", "faults"].map((title) => h("th", { class: "n", scope: "col" }, title)))),
     h("tbody", {}, all.map((one) => { const own = one.counts; return h("tr", {}, h("td", {}, link({ view: "overview", c: one.number }, name(one.label))), h("td", {}, name(cut(one.policy, 60))), number(count(own.tested)), number(count(own.bugs)), number(share(own, one.number)), number(count(own.optimal + own.unsolvable)), number(count(own.unknown + own.flaky)), number(count(own.faults))); }))));
 }
 
@@ -72,15 +72,15 @@ function familiesPart(pair) {
   const word = (before, after) => (before ? (after ? "stayed" : "went") : "came"), look = { came: "w-new", went: "w-fixed", stayed: "w-still" };
   const row = ([key, before, after]) => h("tr", {}, h("td", { class: look[word(before, after)] }, word(before, after)), h("td", {}, name(cut(key, 120))), h("td", { class: "n" }, count(before)), h("td", { class: "n" }, count(after)));
   const [was, is] = pair.unnamed, left = pair.familiesLeft;
-  return card("Families that came, went and stayed", "w12", h("p", { class: "small soft" }, `Bugs by their wrong decision, ${pair.common ? "on common states" : "on all states, as none is common"}.` + (was + is ? ` Of ${plural(was, "bug")} before and ${count(is)} after no decision is proven to be at fault.` : "") + (left ? ` ${count(left)} more families are not listed.` : "")),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Families" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "change"), h("th", { scope: "col" }, "wrong decision"), [pair.first, pair.second].map((k) => h("th", { class: "n", scope: "col" }, "bugs in ", labelOf(k))))), h("tbody", {}, pair.families.map(row)))));
+  return card("Families that came, went and stayed", "w12", h("p", { class: "small soft" }, `Bugs by their fault, ${pair.common ? "on common states" : "on all states, as none is common"}.` + (was + is ? ` Of ${plural(was, "bug")} before and ${count(is)} after no fault is proven.` : "") + (left ? ` ${count(left)} more families are not listed.` : "")),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Families" }, h("table", { class: "faults" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "change"), h("th", { scope: "col" }, "fault"), [pair.first, pair.second].map((k) => h("th", { class: "n", scope: "col" }, "bugs in ", labelOf(k))))), h("tbody", {}, pair.families.map(row)))));
 }
 
 function pairsTable(all, own, chosen) {
   const words = Object.keys(own.words).filter((word) => own.pairs.some((pair) => pair.words[word]));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Pairs" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"), h("th", { class: "n", scope: "col" }, "common"), words.map((word) => h("th", { class: "n w-" + word, scope: "col", title: own.words[word] }, word)))),
     h("tbody", {}, own.pairs.map((pair, k) => h("tr", { class: k === chosen && own.pairs.length > 1 ? "here" : null }, h("td", {}, own.pairs.length > 1 ? link({ view: "compare", pair: k }, name(labelOf(pair.first))) : name(labelOf(pair.first))), h("td", {}, name(labelOf(pair.second))), h("td", { class: "n" }, count(pair.common)), words.map((word) => h("td", { class: "n" }, pair.words[word] ? count(pair.words[word]) : "·")))))),
-    own.pairs.length > 1 && h("p", { class: "small" }, `The row that is marked, from ${labelOf(own.pairs[chosen].first)} to ${labelOf(own.pairs[chosen].second)}; a click on another row shows that pair:`), changesBar(own.pairs[chosen]), own.pairs[chosen].common > 0 && legend([["-fine", "fixed or clean"], ["-open", "still bugs, or cannot be told"], ["-bug", "new bugs"]]), h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
+    own.pairs.length > 1 && h("p", { class: "small" }, `The row that is marked, from ${labelOf(own.pairs[chosen].first)} to ${labelOf(own.pairs[chosen].second)}; a click on another row shows that pair:`), changesBar(own.pairs[chosen]), own.pairs[chosen].common > 0 && legend([["-fine", "fixed or clean"], ["-open", "still bugs, or undecided"], ["-bug", "new bugs"]]), h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
 }
 
 // Of the chosen pair: what was fixed, what is still there, what is new, by length.
@@ -94,7 +94,7 @@ function changesBar(pair) {
   }));
 }
 
-const verdictText = (campaign, row) => [badge(campaign.word("verdict", row)), campaign.word("verdict", row) === "BUG" && ` ${campaign.word("kind", row)}` + (campaign.column.low[row] === Infinity || Number.isNaN(campaign.column.low[row]) ? "" : campaign.isModel ? `, ${interval(campaign.column.low[row], campaign.column.high[row])} deviations` : `, loses ${interval(campaign.column.low[row], campaign.column.high[row])}`)];
+const verdictText = (campaign, row) => [badge(campaign.word("verdict", row)), campaign.word("verdict", row) === "BUG" && ` ${campaign.word("kind", row)}` + (campaign.column.low[row] === Infinity || Number.isNaN(campaign.column.low[row]) ? "" : campaign.isModel ? `, radius ${interval(campaign.column.low[row], campaign.column.high[row])}` : `, loses ${interval(campaign.column.low[row], campaign.column.high[row])}`)];
 
 async function fillPair(place, pair) {
   const entries = await piece(pair.piece), first = report.campaigns[pair.first], second = report.campaigns[pair.second];

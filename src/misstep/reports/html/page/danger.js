@@ -1,13 +1,13 @@
-// One record of a model: how the policy gets into danger, where the border of what is safe lies, and the way around.
+// One record of a model: how the policy gets into an unsafe state, where the border of what is safe lies, and the way around.
 
 function dangerSentence(campaign, row, detail) {
   const verdict = campaign.word("verdict", row), own = campaign.column;
-  if (verdict === "NOT A BUG") return "The policy gets unsafe from here, but nothing that it could do " + (campaign.radius === "inf" ? "" : `within ${campaign.radius} deviations `) + "avoids that for sure.";
-  if (verdict === "UNKNOWN") return "The policy gets unsafe from here. Whether it could avoid that is not known.";
+  if (verdict === "NOT A BUG") return "The policy gets into an unsafe state from here, but nothing that it could do " + (campaign.radius === "inf" ? "" : `within the radius ${campaign.radius} `) + "avoids that for sure.";
+  if (verdict === "UNKNOWN") return "The policy gets into an unsafe state from here. Whether it could avoid that is not known.";
   if (verdict === "FLAKY") return "The policy answers differently when it is asked again, so nothing is said of this state.";
   const radius = interval(own.low[row], own.high[row]);
-  const how = Number.isNaN(own.low[row]) ? "" : `, with ${radius} deviation${radius === "1" ? "" : "s"} from the policy`;
-  return `The policy gets unsafe after ${plural(own.steps[row], "step")}, although the danger can be avoided for sure${how}.`;
+  const how = Number.isNaN(own.low[row]) ? "" : ` The radius, which is the least number of deviations from the policy that this takes, is ${radius}.`;
+  return `The policy gets into an unsafe state after ${plural(own.steps[row], "step")}, although that can be avoided for sure.${how}`;
 }
 
 function dangerParts(campaign, row, detail, grid) {
@@ -18,24 +18,24 @@ function dangerParts(campaign, row, detail, grid) {
   const table = dangerTable(campaign, detail, states, strategy, lastSafe, (k) => player.show(k));
   const player = stepper(task, [{ title: "The policy's run", states, operators: run, end: "Unsafe.", pictures: drawn && drawn[0] }], states.map((_, k) => [k]), (at) => markStep(table, at));
   current = player;
-  grid.append(card("The run", drawn ? "w6" : "w12", player.element), card("Missteps", drawn ? "w6" : "w12", faultsPart(campaign, row, detail), faultOutcomes(detail), strategyPart(detail, task)), card("Steps", "w12", table));
+  grid.append(card("The run", drawn ? "w6" : "w12", player.element), card("Faults", drawn ? "w6" : "w12", faultsPart(campaign, row, detail), faultOutcomes(detail), strategyPart(detail, task)), card("Steps", "w12", table));
 }
 
 function dangerTable(campaign, detail, states, strategy, lastSafe, show) {
   const { task, run } = detail, verdicts = detail.verdicts || [], blamed = new Set((detail.faults || []).map((fault) => fault.step));
   const within = campaign.radius === "inf" || campaign.radius === null ? "" : campaign.radius + "-";
-  const WORDS = { BUG: ["fine", within + "safe"], "NOT A BUG": ["bug", within ? "not " + within + "safe" : "lost"], UNKNOWN: ["open", "not known"] };
+  const WORDS = { BUG: ["fine", within + "safe"], "NOT A BUG": ["bug", within ? "not " + within + "safe" : "lost"], UNKNOWN: ["open", "unknown"] };
   const rows = states.map((state, k) => {
-    const last = k === states.length - 1, [kind, word] = last ? ["bug", "unsafe"] : WORDS[verdicts[k]] || ["open", "not known"];
+    const last = k === states.length - 1, [kind, word] = last ? ["bug", "unsafe"] : WORDS[verdicts[k]] || ["open", "unknown"];
     const chosen = strategy.get(state.join(",")), changes = k ? changedFacts(task, states[k - 1], state).plus : factsOf(task, state);
     return h("tr", { class: k === lastSafe + 1 && lastSafe >= 0 ? "border" : null }, h("td", { class: "n soft" }, k), h("td", {}, h("span", { class: "badge " + kind }, word)),
       h("td", {}, changes.length ? name(changes.join(", ")) : h("span", { class: "soft" }, "no change")),
-      h("td", {}, last ? "" : h("button", { type: "button", onclick: () => show(k) }, name(task.labels[run[k]])), blamed.has(k) && h("span", { class: "loss" }, " ← misstep")),
+      h("td", {}, last ? "" : h("button", { type: "button", onclick: () => show(k) }, name(task.labels[run[k]])), blamed.has(k) && h("span", { class: "loss" }, " ← fault")),
       h("td", {}, chosen === undefined ? h("span", { class: "soft" }, "–") : name(task.labels[chosen])), h("td", {}, last ? "" : outcomesText(detail, states, k)));
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Steps" },
-    h("p", { class: "small soft" }, lastSafe >= 0 ? `The last safe state is that of step ${lastSafe}; below the red line the danger cannot be avoided for sure. ` : "", "Of each state only what has changed is shown; a dash means that the strategy does not get there."),
-    h("table", { class: "steps" }, h("thead", {}, h("tr", {}, [["step", "n"], ["state is"], ["what changed"], ["the policy does"], ["a safe strategy does"], ["possible outcomes"]].map(([title, kind]) => h("th", { class: kind, scope: "col" }, title)))), h("tbody", {}, rows)));
+    h("p", { class: "small soft" }, lastSafe >= 0 ? `The last safe state is that of step ${lastSafe}; below the red line unsafe states cannot be avoided for sure. ` : "", "Of each state only what has changed is shown; a dash means that the strategy does not get there."),
+    h("table", { class: "steps many" }, h("thead", {}, h("tr", {}, [["step", "n"], ["state is"], ["what changed"], ["the policy does"], ["a safe strategy does"], ["possible outcomes"]].map(([title, kind]) => h("th", { class: kind, scope: "col" }, title)))), h("tbody", {}, rows)));
 }
 
 function outcomesText(detail, states, k) {
@@ -49,7 +49,7 @@ function outcomesText(detail, states, k) {
 function faultOutcomes(detail) {
   return (detail.faults || []).filter((fault) => fault.outcome !== null).slice(0, 10).map((fault) => {
     const before = (detail.states || [])[fault.step], changes = before ? changedFacts(detail.task, before, fault.outcome).plus : factsOf(detail.task, fault.outcome);
-    return h("p", { class: "small" }, `After step ${fault.step} it may happen that `, name(changes.join(", ") || "nothing changes"), ", from where the danger cannot be avoided for sure.");
+    return h("p", { class: "small" }, `After step ${fault.step} it may happen that `, name(changes.join(", ") || "nothing changes"), ", from where unsafe states cannot be avoided for sure.");
   });
 }
 

@@ -11,9 +11,9 @@ function familiesView(campaign) {
   } }, `Show ${count(own.length - FAMILIES_AT_ONCE)} more families`);
   const bugs = campaign.counts.bugs, inside = campaign.familyOf.reduce((sum, k) => sum + (k >= 0), 0);
   return h("div", {}, h("h1", {}, "Families of bugs"),
-    h("p", { class: "lead" }, own.length ? `${count(inside)} of ${count(bugs)} bugs come from ${plural(own.length, "family", "families")}: bugs of a family share the same wrong decision.`
-      : bugs ? "No decision is proven to be at fault, so the bugs have no families." : "There is no bug."), list, more || null,
-    campaign.folder && own.some((family) => family.measured === null && !family.remainder) && [h("p", { class: "small soft" }, "measure in fresh states how often the policy makes these mistakes"), command(`misstep explain ${quoted(campaign.folder)} --measure`)]);
+    h("p", { class: "lead" }, own.length ? `${count(inside)} of ${count(bugs)} bugs come from ${plural(own.length, "family", "families")}: the bugs of a family have the same fault.`
+      : bugs ? "No fault is proven, so the bugs have no families." : "There is no bug."), list, more || null,
+    campaign.folder && own.some((family) => family.measured === null && !family.remainder) && [h("p", { class: "small soft" }, "measure in fresh states how often the policy makes these faults"), command(`misstep explain ${quoted(campaign.folder)} --measure`)]);
 }
 
 function familyCard(campaign, family, k) {

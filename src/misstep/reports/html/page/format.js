@@ -35,8 +35,8 @@ function seconds(number) {
   return number < 7200 ? Math.round(number / 60) + " min" : (number / 3600).toFixed(1) + " h";
 }
 
-const CLASS = { BUG: "bug", OPTIMAL: "fine", "NOT A BUG": "fine", "NO PLAN": "fine", UNKNOWN: "open", FLAKY: "open" };
-const WORD = { BUG: "bug", OPTIMAL: "optimal", "NOT A BUG": "not a bug", "NO PLAN": "no plan exists", UNKNOWN: "unknown", FLAKY: "flaky" };
+const CLASS = { BUG: "bug", OPTIMAL: "fine", "NOT A BUG": "fine", UNSOLVABLE: "fine", UNKNOWN: "open", FLAKY: "open" };
+const WORD = { BUG: "bug", OPTIMAL: "optimal", "NOT A BUG": "not a bug", UNSOLVABLE: "unsolvable", UNKNOWN: "unknown", FLAKY: "flaky" };
 
 function badge(verdict) {
   return h("span", { class: "badge " + (CLASS[verdict] || "") }, WORD[verdict] || verdict);

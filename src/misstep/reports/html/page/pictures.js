@@ -13,6 +13,12 @@ function pictureFrom(text) {
   return picture;
 }
 
+// A long picture would be too small on a phone; there it can be scrolled.
+function isLong(picture) {
+  const [, , wide, tall] = (picture.getAttribute("viewBox") || "").split(/[\s,]+/).map(Number);
+  return wide > 2.2 * tall;
+}
+
 function rebuilt(element) {
   const made = document.createElementNS(SVG, element.localName);
   for (const { name: own, value } of element.attributes)

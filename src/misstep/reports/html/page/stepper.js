@@ -47,6 +47,10 @@ async function fillSide(task, box, index, at) {
   if (side.pictures) {
     const number = side.pictures[index], asked = (box.asked = at);
     const drawn = number === undefined ? h("p", { class: "soft" }, "This state was not drawn: the run is long.") : await picture(number);
-    if (box.asked === asked && drawn) box.picture.replaceChildren(drawn);
+    if (box.asked === asked && drawn) {
+      box.picture.replaceChildren(drawn);
+      box.picture.classList.toggle("long", isLong(drawn));
+      if (isLong(drawn) && isNarrow()) box.picture.tabIndex = 0;
+    }
   }
 }

@@ -25,7 +25,7 @@ function totals(task, operators) {
 }
 
 function surface(detail, bounds, best) {
-  const costs = totals(detail.task, detail.run), width = matchMedia("(max-width: 760px)").matches ? 440 : 1080, height = 250, left = 46, right = 12, top = 10, bottom = 36;
+  const costs = totals(detail.task, detail.run), width = isNarrow() ? 440 : 1080, height = 250, left = 46, right = 12, top = 10, bottom = 36;
   const finite = bounds.map(({ high }, k) => (high === Infinity ? costs[k] : costs[k] + high));
   const most = Math.max(...finite, ...costs, ...bounds.map(({ low }, k) => (low === Infinity ? 0 : costs[k] + low)), Number.isFinite(best) ? best : 0, 1);
   const marks = ticks(most), last = Math.max(1, costs.length - 1);
@@ -43,7 +43,7 @@ function surface(detail, bounds, best) {
     else chart.append(svg("line", { class: "span", x1: x(k), x2: x(k), y1: from, y2: to }, told));
   });
   chart.append(svg("path", { class: "cost", d: costs.map((cost, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${y(cost).toFixed(1)}`).join("") }));
-  for (const fault of detail.faults || []) if (fault.step < costs.length) chart.append(svg("circle", { class: "fault", cx: x(fault.step), cy: y(costs[fault.step]), r: 5 }, svg("title", {}, `misstep at step ${fault.step}, loses ${interval(...fault.loss)}`)));
+  for (const fault of detail.faults || []) if (fault.step < costs.length) chart.append(svg("circle", { class: "fault", cx: x(fault.step), cy: y(costs[fault.step]), r: 5 }, svg("title", {}, `fault at step ${fault.step}, loses ${interval(...fault.loss)}`)));
   chart.append(svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, "step of the run"));
   return chart;
 }

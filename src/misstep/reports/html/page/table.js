@@ -50,8 +50,8 @@ function filters(campaign, view, change) {
   return h("form", { class: "filters", role: "search", "aria-label": "Filter records", onsubmit: (event) => event.preventDefault() },
     h("label", {}, "text", h("input", { type: "search", id: "search", value: view.q || "", placeholder: "name, fact, number", oninput: typed("q"), onfocus: () => campaign.searchable && campaign.loadStates() })),
     choice("verdict", "verdict"), choice("kind", "kind"), choice("task", campaign.isModel ? "model" : "task"), choice("outcome", "run ends in"), choice("oracle", "oracle"), family,
-    h("label", {}, campaign.isModel ? "deviations, at least" : "gap, at least", h("input", { type: "number", min: "0", value: view.gap || "", oninput: typed("gap") })),
-    h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(view.clean), onchange: (event) => change({ clean: event.target.checked ? "1" : "" }) }), "hide clean"));
+    h("label", {}, campaign.isModel ? "radius, at least" : "gap, at least", h("input", { type: "number", min: "0", value: view.gap || "", oninput: typed("gap") })),
+    h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(view.clean), onchange: (event) => change({ clean: event.target.checked ? "1" : "" }) }), "bugs and undecided only"));
 }
 
 const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
@@ -60,7 +60,7 @@ function drawTable(table, campaign, view, change) {
   const sort = view.sort || "id";
   const titles = h("div", { class: "row titles", role: "row", "aria-rowindex": "1" }, HEADS.map(([key, text]) => {
     const down = sort === "-" + key, up = sort === key;
-    const shownTitle = key === "gap" && campaign.isModel ? "deviations" : text;
+    const shownTitle = key === "gap" && campaign.isModel ? "radius" : text;
     return h("div", { role: "columnheader", "aria-sort": up ? "ascending" : down ? "descending" : "none" },
       h("button", { type: "button", onclick: () => change({ sort: up ? "-" + key : key }) }, shownTitle + (up ? " ↑" : down ? " ↓" : "")));
   }));
@@ -73,7 +73,7 @@ function drawTable(table, campaign, view, change) {
     room.append(h("div", { role: "row" }, h("div", { role: "cell", class: "empty" }, campaign.rows ? "No record fits these filters." : "Nothing was tested.")));
     return;
   }
-  const tall = matchMedia("(max-width: 760px)").matches ? 66 : 38;
+  const tall = isNarrow() ? 66 : 38;
   room.style.height = records.rows.length * tall + "px";
   let first = -1, last = -1;
   const draw = (all) => {
@@ -101,7 +101,7 @@ function rowElement(campaign, view, k, tall) {
   const cost = Number.isNaN(own.cost[row]) ? plural(own.steps[row], "step") : "cost " + count(own.cost[row]);
   const line = h("div", { class: "row line" + (k === records.here ? " here" : ""), role: "row", "aria-rowindex": k + 2 },
     cell(link({ view: "record", c: campaign.number, id: campaign.id(row), back: address(view).slice(1) }, name(campaign.id(row)))),
-    cell(badge(campaign.word("verdict", row))), cell(kind || "–"), cell(interval(own.low[row], own.high[row]), { class: "gap", "data-what": campaign.isModel ? "deviations" : "gap" }),
+    cell(badge(campaign.word("verdict", row))), cell(kind || "–"), cell(interval(own.low[row], own.high[row]), { class: "gap", "data-what": campaign.isModel ? "radius" : "gap" }),
     cell(campaign.word("outcome", row) + ", " + cost), cell(interval(own.lower[row], own.upper[row])),
     cell(family < 0 ? "–" : campaign.families[family].signature), cell(campaign.word("source", row) || "other states"));
   line.style.top = k * tall + "px";
