@@ -135,7 +135,9 @@ def test_bounds_blame_no_other_decisions(
     exact = {(d.state, d.decision) for d in campaign.faults}
     monkeypatch.setattr("misstep.campaigns.planning.work.exact_distances", lambda _: None)
     again = run_test(campaign.tasks, "noisy:0.05:1+optimal", config=campaign.settings.as_dict())
-    assert {(d.state, d.decision) for d in again.faults} <= exact
+    found = {(d.state, d.decision) for d in again.faults}
+    assert found
+    assert found <= exact
 
 
 def test_a_bug_that_does_not_exist_is_refused(campaign: Campaign) -> None:
