@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make demo`, `make test`. Needs Python 3.10+, a C++20 compiler and make.
+# A newcomer only needs `make demo` and `make test`. They need Python 3.10+, a C++20 compiler and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,8 +11,8 @@ OWN_CMAKE := $(shell cmake --version 2>/dev/null | awk 'NR == 1 { split($$3, v, 
 TOOLS := $(if $(OWN_CMAKE),,'cmake>=3.25') $(if $(shell command -v ninja),,ninja)
 CMAKE := $(if $(OWN_CMAKE),cmake,$(BIN)/cmake)
 CTEST := $(if $(OWN_CMAKE),ctest,$(BIN)/ctest)
-# Packages come by the pip of the machine where it can install into another environment (22.3 or newer), since setting
-# up a pip in .venv first takes five seconds. Python files are compiled at their first import: most are never imported.
+# Packages are installed by the pip of the machine if it can install into another environment (22.3 or newer), since a
+# pip in .venv takes five seconds to set up. Python files are compiled when they are first imported, because most never are.
 OWN_PIP = $(shell $(PYTHON) -c 'import pip, sys; sys.exit(tuple(map(int, pip.__version__.split(".")[:2])) < (22, 3))' 2>/dev/null && echo yes)
 PIP = $(if $(OWN_PIP),$(PYTHON) -m pip --python $(VENV),$(BIN)/pip) --disable-pip-version-check
 PIP_INSTALL = $(PIP) install --quiet --no-compile
@@ -47,7 +47,7 @@ demo: $(VENV)/.installed  ## test a trained network that comes with Misstep, exp
 
 test: setup lint alone cpp unit  ## all tests
 
-# What is skipped without PyTorch, and what shares its code.
+# The tests that are skipped without PyTorch, and tests of code that they share.
 NEURAL := $(addprefix tests/policies/,asnet gnn rgnn networks sb3 service/test_networks.py test_torch_archive.py) tests/training \
     $(addprefix tests/cli/,test_training.py test_train_loop.py test_train_qlearning.py) \
     tests/experiments/test_trainings.py tests/cli/test_experiment.py::test_trainings_at_the_scale_smoke \
@@ -65,7 +65,7 @@ browser: setup build/axe/axe.min.js  ## drive the report in a headless Chromium;
 	    echo "no Chromium could be installed, so that the tests are skipped"
 	$(call within,900) $(BIN)/python -m pytest -q tests/browser
 
-# A limit in seconds on what may wait for a network or a browser, where there is the command for it.
+# A time limit in seconds for commands that may wait for a network or a browser, if the machine has `timeout`.
 within = $(shell command -v timeout >/dev/null && echo timeout $(1))
 
 build/axe/axe.min.js:

@@ -59,7 +59,7 @@ void check_rows(const Index &index, std::size_t rows) {
         check(index.data()[i] >= 0 && static_cast<std::size_t>(index.data()[i]) < rows, "a row that is not there");
 }
 
-// For training: the operations that a general tensor library does slowly.
+// Operations of training that a general tensor library does slowly.
 void define_segments(nb::module_ &module) {
     module.def(
         "segment_max",

@@ -30,8 +30,8 @@ Limits make_limits(std::optional<double> seconds, std::optional<std::size_t> byt
     if (bytes) limits.bytes = *bytes;
     if (expansions) limits.expansions = *expansions;
     if (evaluations) limits.evaluations = *evaluations;
-    // The callback may be copied and destroyed without the lock, so it holds no reference of its own: the caller's
-    // argument keeps the Python object alive.
+    // The callback may be copied and destroyed without the interpreter lock, so it holds no reference of its own. The
+    // caller's argument keeps the Python object alive.
     limits.poll = [callback = progress.ptr()](const Progress &now) {
         nb::gil_scoped_acquire lock;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -43,7 +43,7 @@ Limits make_limits(std::optional<double> seconds, std::optional<std::size_t> byt
 }
 
 namespace {
-// Lets Ctrl-C and alarms through. Threads of the core that Python has never seen have nothing to look for.
+// Lets Ctrl-C and alarms raise their exceptions. Threads that Python does not know return at once.
 void poll_signals() {
     if (PyGILState_GetThisThreadState() == nullptr) return;
     nb::gil_scoped_acquire lock;

@@ -24,7 +24,7 @@ namespace nb = nanobind;
 
 namespace misstep::bindings {
 
-// A task together with what every caller needs of it, built once.
+// A task together with its successor generator and other parts that callers share, built once.
 struct TaskHandle {
     explicit TaskHandle(Task parsed);
     Task task;
@@ -42,7 +42,7 @@ struct TaskHandle {
     std::shared_ptr<const RelaxedTask> relaxed_;
 };
 
-// What belongs to a task, and works with that task only.
+// The base class of objects that belong to a task and work only with that task.
 struct Owned {
     explicit Owned(TaskHandle &owner) : handle(owner) {}
     virtual ~Owned() = default;
@@ -55,10 +55,10 @@ struct PolicyHandle : Owned {
     std::shared_ptr<NativePolicy> native;
 };
 
-// Throws ValueError if a heuristic, where there is one, belongs to another task.
+// Throws ValueError if the heuristic is not null and belongs to another task.
 void check_same_task(const TaskHandle &task, Heuristic *heuristic);
 
-// A step limit as the core takes it; none is as far as its counters go.
+// A step limit for the core. None is the largest number that its counters hold.
 std::uint32_t steps_of(std::optional<std::uint32_t> max_steps);
 
 using StateBatch = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -70,7 +70,7 @@ inline std::vector<int> to_vector(const Integers &array) { return {array.data(),
 // Throws ValueError if the batch has the wrong width or a value outside its domain.
 void check_batch(const TaskHandle &task, const StateBatch &states);
 
-// Hands a vector over to numpy without copying.
+// Makes a numpy array that owns the vector's memory, without copying.
 template <class T, class Shape>
 nb::object to_numpy(std::vector<T> &&data, const Shape &shape) {
     auto *owner = new std::vector<T>(std::move(data));
@@ -85,16 +85,16 @@ nb::object to_numpy(std::vector<T> &&data) {
 
 // An integer, or float infinity for INFINITE_COST.
 nb::object cost_to_python(Cost cost);
-// The same as doubles: costs of real plans are far below 2^53, so nothing is lost.
+// The same as doubles. Costs of real plans are far below 2^53, so the conversion is exact.
 nb::object costs_to_numpy(const std::vector<Cost> &costs);
 
-// The arguments of Limits, as every engine takes them, and the annotations that go with them.
+// The arguments of make_limits, which most long-running functions take.
 #define MISSTEP_LIMIT_ARGUMENTS                                                                                        \
     nb::kw_only(), nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), \
                    nb::arg("evaluations") = nb::none(), nb::arg("progress") = nb::none()
 
-// Limits whose poll callback lets Ctrl-C through (as KeyboardInterrupt) and reports progress. The search itself runs
-// without the interpreter lock.
+// Limits whose poll callback raises KeyboardInterrupt after Ctrl-C and reports progress. The search itself runs without
+// the interpreter lock.
 Limits make_limits(std::optional<double> seconds, std::optional<std::size_t> bytes,
                    std::optional<std::uint64_t> expansions, std::optional<std::uint64_t> evaluations,
                    nb::object progress);

@@ -5,7 +5,7 @@ namespace misstep::bindings {
 
 namespace {
 
-// Executes the path before anything of it gets into the store.
+// Executes the path, so that a wrong path is refused before anything is added to the store.
 void check_path(const Task &task, const State &start, const Plan &operators) {
     std::vector<int> values(start.values());
     for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -169,7 +169,7 @@ void define_bounds(nb::module_ &module) {
         .def(
             "add_jump",
             [](BoundStoreHandle &self, const State &state, const State &source, Cost value) {
-                const StateId target = self.intern(source);  // before the other: interning may move what is there
+                const StateId target = self.intern(source);  // first, since interning may move other states
                 self.add_jump(self.intern(state), target, value);
             },
             nb::arg("state"), nb::arg("source"), nb::arg("value"),

@@ -372,7 +372,7 @@ void define_index(nb::module_ &module) {
             "set_bounds",
             [](IndexHandle &self, const Bounds &bounds) {
                 if (bounds.shape(0) != self.index.size()) throw nb::value_error("a bound for each row is needed");
-                std::vector<Cost> checked;  // all of them, before the first one is set
+                std::vector<Cost> checked;  // all bounds are checked before the first one is set
                 for (std::size_t row = 0; row < bounds.shape(0); ++row)
                     checked.push_back(bounds(row) == -1 ? -1 : IndexHandle::checked(bounds(row)));
                 self.index.set_bounds(checked);

@@ -36,7 +36,7 @@ std::vector<StateId> checked_ids(const Graph &graph, const Ids &ids) {
     return result;
 }
 
-// What every graph over states offers: ids of states, and states of ids.
+// Functions that every graph over states has: from states to ids, and from ids to states.
 template <class Graph>
 nb::object add_states(Graph &graph, const StateBatch &states) {
     check_batch(graph.handle, states);

@@ -21,7 +21,7 @@ std::vector<Fact> facts_from_python(const TaskHandle &handle, const std::vector<
     return facts;
 }
 
-// A heuristic with the task it belongs to: arguments are checked against the task, which must outlive it.
+// A heuristic with its task, which must outlive it. Arguments are checked against the task.
 template <class H>
 struct Bound : H, Owned {
     template <class Argument>

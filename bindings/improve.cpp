@@ -16,7 +16,7 @@ Plan run_elimination(const TaskHandle &task, const State &state, const Plan &pla
     return eliminate(start, limits);
 }
 
-// What the two ways to call it have in common.
+// The arguments that both bindings of Aras have in common.
 struct Request {
     std::optional<Cost> stop_below;
     std::uint64_t growth;
@@ -44,7 +44,7 @@ ArasResult run_aras(BoundStore &store, const TaskHandle &task, const State &stat
 
 }  // namespace
 
-// There is nothing to be evaluated here, so these are not MISSTEP_LIMIT_ARGUMENTS.
+// These are not MISSTEP_LIMIT_ARGUMENTS, because Aras has no limit on evaluations.
 #define MISSTEP_ARAS_ARGUMENTS                                                                          \
     nb::arg("growth") = 1000, nb::arg("iterations") = nb::none(), nb::arg("generated") = nb::none(),    \
     nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), \

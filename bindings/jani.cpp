@@ -146,7 +146,7 @@ void define_builder(nb::module_ &module) {
                     if (!high.is_none()) slot.range.real_high = nb::cast<double>(high);
                 }
                 slot.bounded = slot.bounded || (!low.is_none() && !high.is_none());
-                // States are what comes before the transient variables.
+                // The state consists of the slots before the transient variables.
                 if (!transient && !self.expressions->slots().empty() && self.expressions->slots().back().transient)
                     throw nb::value_error("state variables must be declared before transient ones");
                 return self.expressions->declare(std::move(slot));

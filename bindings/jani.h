@@ -7,8 +7,8 @@
 
 namespace misstep::bindings {
 
-// States as Python has them: tuples of values in the order of the variables. Throws a ModelError if the values are not
-// a state.
+// Conversion of states from and to Python, where a state is a tuple of values in the order of the variables. Throws a
+// ModelError if the values are not a state.
 std::vector<jani::Word> to_words(const jani::Model &model, nb::handle state);
 nb::tuple to_state(const jani::Model &model, const jani::Word *values);
 

@@ -2,7 +2,7 @@
 
 NB_MODULE(_core, module) {
     module.doc() = "The native core of Misstep. Private: use the package's public names.";
-    nb::set_leak_warnings(false);  // objects alive at exit are the user's business
+    nb::set_leak_warnings(false);  // users may keep objects alive until the interpreter exits
     using namespace misstep::bindings;
     define_base(module);
     define_rows(module);

@@ -14,7 +14,7 @@ using safety::System;
 
 using Ids = nb::ndarray<const StateId, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Rows of values, one for each state: whole numbers and Booleans as they are, real numbers as their bits.
+// Rows of values, one for each state: integers and Booleans as they are, real numbers as the bits of a double.
 nb::object rows(const jani::Engine &engine, const Ids &ids) {
     const std::vector<std::size_t> shape{ids.shape(0), engine.model().slots().size()};
     std::vector<jani::Word> result(shape[0] * shape[1]);

@@ -74,7 +74,7 @@ void define_repair(nb::module_ &module) {
         .def(
             "advance",
             [](RepairSearchHandle &self) {
-                const Limits limits = make_limits({}, {}, {}, {}, nb::none());  // none, but Ctrl-C is noticed
+                const Limits limits = make_limits({}, {}, {}, {}, nb::none());  // no limits, but Ctrl-C interrupts
                 return to_numpy(std::vector<StateId>(self.search->advance(limits)));
             },
             "States whose runs are needed; empty when the search is over.")

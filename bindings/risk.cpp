@@ -27,7 +27,7 @@ nb::object bounds_to_python(Bounds &&bounds) {
                           name(bounds.limit));
 }
 
-// A game with what Python asks of it. It keeps the space it came from alive.
+// A game for Python. It keeps the space that it comes from alive.
 struct RiskGame {
     Game own;
     std::shared_ptr<GameSpace> space;

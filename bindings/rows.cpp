@@ -9,11 +9,11 @@
 #include "base/row_digest.h"
 #include "bindings.h"
 
-// Rows of a campaign on their way into its database: their digests, and their values as the tables hold them.
+// Prepares rows of a campaign for its database: computes their digests, and converts their values to those of the tables.
 //
-// A record is a handful of rows, and each has a dozen values that are checked and lists that are written as JSON. In
-// Python that takes longer than SQLite needs to store them. What is done here is what `misstep.campaigns.rows` does, for
-// rows whose values are of the plainest kind; all others are left to Python, which also has the words for errors.
+// A record consists of a few rows, each with about a dozen values that are checked and lists that are written as JSON. In
+// Python that takes longer than SQLite needs to store them. This file does the same as `misstep.campaigns.rows` for rows
+// with values of the usual types. All other rows are left to Python, which also writes the error messages.
 
 namespace misstep::bindings {
 namespace {
@@ -25,7 +25,7 @@ std::string_view bytes_of(PyObject *value) {
     return {start, static_cast<std::size_t>(size)};
 }
 
-// Values of a database are written here, all others (floats, half characters, huge numbers) by Python.
+// The usual values of a database are written here; all others (floats, lone surrogates, huge numbers) are written by Python.
 void add_value(RowText &text, PyObject *value, bool packed) {
     if (value == Py_None) return text.add_none();
     if (Py_TYPE(value) == &PyLong_Type) {
@@ -56,7 +56,7 @@ DigestSum &sum_of(std::vector<TableSum> &sums, nb::handle table) {
 nb::dict row_sums(const nb::list &rows, const nb::tuple &packed_tables) {
     std::vector<TableSum> sums;
     RowText text;
-    PyObject *table = nullptr;  // of the row before: mostly the same
+    PyObject *table = nullptr;  // the table of the previous row, which is mostly the same
     bool packed = false;
     for (const nb::handle own : rows) {
         const auto row = nb::cast<nb::tuple>(own);
@@ -77,7 +77,7 @@ nb::dict row_sums(const nb::list &rows, const nb::tuple &packed_tables) {
     return found;
 }
 
-// Whether SQLite hands a value out of a column as it was given: i for INTEGER, t for TEXT, r for REAL.
+// Whether SQLite returns a value of a column as it was stored: i for INTEGER, t for TEXT, r for REAL.
 bool is_kept(PyObject *value, char kind) {
     if (value == Py_None) return true;
     switch (kind) {
@@ -107,7 +107,7 @@ nb::tuple table_sum(nb::handle table, const nb::list &rows, const std::vector<Py
     return nb::make_tuple(sum.count(), nb::bytes(total.data(), total.size()));
 }
 
-// A whole number of 64 bits; not a truth value, which Python counts among the numbers.
+// An integer of 64 bits. A bool is refused, although Python counts it among the integers.
 bool read_integer(PyObject *value, long long &number) {
     if (Py_TYPE(value) != &PyLong_Type) return false;
     int overflow = 0;
@@ -123,10 +123,10 @@ bool is_count(PyObject *value) {
 bool is_seconds(PyObject *value) {
     if (Py_TYPE(value) != &PyFloat_Type) return false;
     const double seconds = PyFloat_AsDouble(value);
-    return std::isfinite(seconds) && !std::signbit(seconds);  // SQLite knows no negative zero
+    return std::isfinite(seconds) && !std::signbit(seconds);  // SQLite does not store a negative zero
 }
 
-// As SQLite takes it. Text that is not well-formed is cleaned by Python.
+// Whether SQLite can store the text as it is. Text that is not well-formed Unicode is cleaned by Python.
 bool is_text(PyObject *value, Py_ssize_t least, Py_ssize_t most) {
     if (Py_TYPE(value) != &PyUnicode_Type) return false;
     const Py_ssize_t size = PyUnicode_GetLength(value);
@@ -164,7 +164,7 @@ bool write_lists(std::string &json, PyObject *lists) {
     return true;
 }
 
-// Checks and writes rows column by column. What a letter stands for is described in `misstep.campaigns.encoding`.
+// Checks and converts rows column by column. The meaning of the letters is described in `misstep.campaigns.encoding`.
 class RowEncoder {
    public:
     RowEncoder(std::string_view kinds, const nb::tuple &words, Py_ssize_t longest)

@@ -8,8 +8,8 @@
 
 namespace misstep::bindings {
 
-// A radius as Python gives it: none is without bound. No strategy needs more deviations than there are states, so a number
-// beyond what ids can count is as good as the largest one.
+// A radius from Python, where None means without a bound. A safe strategy with finitely many deviations needs no more of them
+// than there are states, so a larger number is replaced by the largest radius.
 inline safety::Radius radius_of(std::optional<std::uint64_t> radius) {
     if (!radius) return safety::UNBOUNDED;
     return static_cast<safety::Radius>(std::min<std::uint64_t>(*radius, safety::UNBOUNDED - 1));

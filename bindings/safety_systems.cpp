@@ -11,7 +11,7 @@ namespace {
 
 using safety::LabelId;
 
-// Objects of Python under dense ids. They must be hashable and equal by value.
+// Dense ids for Python objects. The objects must be hashable and compare by value.
 class Interned {
    public:
     std::uint32_t id(nb::handle object) {
@@ -33,8 +33,8 @@ class Interned {
     std::vector<nb::object> objects_;
 };
 
-// A transition system in Python: any object with applicable(s), outcomes(s, a), is_goal(s) and is_unsafe(s); distance(s) if the
-// searches are to be guided; probabilities(s, a), a dictionary, if outcomes are to be drawn by them.
+// A transition system in Python: any object with applicable(s), outcomes(s, a), is_goal(s) and is_unsafe(s). It may also have
+// distance(s), which guides the searches, and probabilities(s, a), a dictionary by which outcomes are drawn.
 class PythonTransitions : public safety::Transitions {
    public:
     PythonTransitions(nb::object model, const nb::iterable &initial)
@@ -103,7 +103,7 @@ class PythonTransitions : public safety::Transitions {
         for (nb::handle outcome : nb::iter(outcomes_(states[id], names[static_cast<std::uint32_t>(label)])))
             result.push_back(states.id(outcome));
     }
-    // Like `if` in Python: a model may answer with a number or an array element.
+    // Like `if` in Python, since a model may return a number or an array element.
     static bool is_true(const nb::object &answer) {
         const int truth = PyObject_IsTrue(answer.ptr());
         if (truth < 0) throw nb::python_error();
@@ -115,8 +115,8 @@ class PythonTransitions : public safety::Transitions {
     std::vector<StateId> initial_;
 };
 
-// A policy in Python, over ids: act(id) gives a label or None; values(id, labels), if it is there, a number for each label;
-// act_batch(ids) the labels of many states.
+// A policy in Python, over ids: act(id) returns a label or None. Optional are values(id, labels), which returns a number for each
+// label, and act_batch(ids), which returns the labels of many states.
 class PythonPolicy : public safety::LabelPolicy {
    public:
     PythonPolicy(nb::object act, nb::object values, nb::object act_batch)

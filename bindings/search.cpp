@@ -11,7 +11,7 @@ nb::object optional_cost(Cost cost) { return cost >= INFINITE_COST ? nb::none() 
 
 Cost bound_of(std::optional<Cost> bound) { return bound ? std::min(*bound, INFINITE_COST) : INFINITE_COST; }
 
-// A search works on copies of nothing: task and heuristic must outlive it (keep_alive below).
+// A search copies neither the task nor the heuristic, so both must outlive it (keep_alive below).
 template <class Search>
 nb::class_<Search> define(nb::module_ &module, const char *name) {
     nb::class_<Search> type(module, name);

@@ -9,7 +9,7 @@ namespace misstep::bindings {
 namespace {
 
 using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Lists = std::pair<Integers, Integers>;  // offsets, and what they point into
+using Lists = std::pair<Integers, Integers>;  // offsets, and the entries of all lists
 using Colours = std::vector<std::pair<std::vector<int>, int>>;
 
 WlRanker::Terms to_terms(const Lists &lists) { return {to_vector(lists.first), to_vector(lists.second)}; }

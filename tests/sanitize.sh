@@ -12,15 +12,15 @@ mkdir -p build/sanitize/package
 cp -r src/misstep "$package"
 cp build/sanitize/bindings/_core*.so "$package/"
 
-# Translations are made beforehand: the translator runs under a memory limit, which the sanitizer's shadow memory exceeds.
+# Tasks are translated beforehand: the translator runs under a memory limit, which the sanitizer's shadow memory exceeds.
 export MISSTEP_TEST_FOLDER=$PWD/build/sanitize/tests MISSTEP_CACHE_DIR=$PWD/build/sanitize/cache
 mkdir -p "$MISSTEP_TEST_FOLDER"
 tests="tests/core tests/runs tests/fuzzing tests/oracles tests/faults tests/safety tests/tasks/jani tests/soundness tests/policies/asnet
     tests/policies/test_load.py"
 "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider $tests
 
-# The interpreter is not instrumented, so the runtime is preloaded, and its own leaks are not ours to judge. The
-# editable installation would come before any path, so it is taken out.
+# The interpreter is not instrumented, so the runtime is preloaded, and leaks of the interpreter are ignored. The
+# editable installation would come before any path, so it is removed.
 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
     PYTHONPATH=build/sanitize/package "$bin/python" -c '
 import sys

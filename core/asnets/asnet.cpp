@@ -7,7 +7,7 @@
 namespace misstep {
 
 namespace {
-constexpr int CHUNK = 32;  // facts pooled at a time: few enough for the nearest cache, and four full tiles
+constexpr int CHUNK = 32;  // facts that are pooled at a time: they fit in the nearest cache and make four full tiles
 }  // namespace
 
 ASNet::ASNet(ASNetStructure structure, const SuccessorGenerator &generator, int hidden, int layers,
@@ -155,7 +155,7 @@ void ASNet::build_scratch() {
 
     operators_.resize(operators * width_);
     if (layers_ > 2) base_.resize(operators * width_);
-    // A row of the inputs belongs to one schema, so its product with the skip weights of that schema is fixed as well.
+    // A row of the inputs belongs to one schema, so its product with the skip weights of that schema can be stored as well.
     input_skip_.resize(static_cast<std::size_t>(inputs_->row_count()) * width_);
     for (int row = 0; row < inputs_->table_rows(); ++row) {
         const HiddenModule &module = hidden_modules_[0][inputs_->schema_of_row(row)];
@@ -168,7 +168,7 @@ Kernels::Linear ASNet::linear(const Floats &matrix, const Floats *bias, int bloc
     return {matrix.data(), bias ? bias->data() : nullptr, blocks, hidden_, width_, width_, elu};
 }
 
-// Features of some facts of one predicate, one after the other in `out`.
+// Computes the features of the given facts of one predicate, one after the other, in `out`.
 void ASNet::propositions(int layer, int predicate, std::span<const int> facts, const float *features, const int *rows,
                          float *out) {
     const PropositionModule &module = proposition_modules_[layer][predicate];
@@ -233,7 +233,7 @@ void ASNet::hidden_actions(int layer) {
     }
 }
 
-// The last layer of facts, for the facts that the candidates are related to.
+// Computes the last layer of facts, only for the facts that the candidates are related to.
 void ASNet::needed_propositions(int layer, std::span<const OperatorId> candidates, const float *features,
                                 const int *rows) {
     for (OperatorId op : candidates) {

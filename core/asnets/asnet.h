@@ -9,25 +9,26 @@
 
 namespace misstep {
 
-// An Action Schema Network on a task: gives a number to each applicable operator of a state; the policy takes the
-// largest, and among equal ones the operator that comes first in the task.
+// An Action Schema Network on a task: gives a number to each applicable operator of a state. The policy takes the operator
+// with the largest number, and the one that comes first in the task among equals.
 //
 // The network alternates between layers with a vector of `hidden` features for each operator and layers with one for
-// each fact. An operator reads its related facts and its own features one layer before; a fact reads, for each
-// kind of relation, the maximum over the operators related to it that way, and its own features one layer before. All operators of a
-// schema share weights, as do all facts of a predicate, so the same weights work for every task of the domain.
+// each fact. An operator reads its related facts and its own features of the previous operator layer. A fact reads, for each
+// kind of relation, the maximum over the operators that are so related to it, and its own features of the previous fact layer.
+// All operators of a schema share weights, as do all facts of a predicate, so the same weights work for every task of the
+// domain.
 //
-// A literal evaluation multiplies a 16 x 16 matrix for every pair of an operator and a related fact, in every layer. Here:
-//  - Layer 0 of the operators takes few distinct values, so it is looked up (asnet_inputs.h), and so is its product with
-//    the weights that layer 1 reads it by.
+// A literal evaluation multiplies a matrix for every pair of an operator and a related fact, in every layer. Here:
+//  - Layer 0 of the operators has few distinct values, so it is looked up (asnet_inputs.h), and so is its product with the
+//    weights by which layer 1 reads it.
 //  - A matrix is applied to the facts of a slot before they are gathered by the operators ("project, then gather"): operators
 //    share facts, so there are never more distinct facts in a slot than operators, and mostly far fewer.
 //  - The last layers are computed only where they are read: numbers of the candidates, and features of their related facts.
-//  - One state is evaluated at a time. Its features fit into the nearest caches, while those of a batch would not;
-//    eight facts go through a matrix together (kernels.h).
-// So an operator costs a few additions of vectors per layer, and the matrix products that remain are those of facts.
+//  - One state is evaluated at a time. Its features fit into the nearest caches, while those of a batch would not.
+//    Eight facts are multiplied with a matrix together (kernels.h).
+// So an operator costs a few additions of vectors per layer, and the remaining matrix products are those of facts.
 //
-// Everything is one thread, and an object serves one thread at a time: it owns the memory it works in. Results do not depend
+// An object uses one thread and serves one thread at a time, because it owns the memory that it works in. Results do not depend
 // on the machine, on the batch, or on earlier states.
 class ASNet : public NativePolicy {
    public:
@@ -41,12 +42,12 @@ class ASNet : public NativePolicy {
 
     // The numbers of the candidates (any operators of the task).
     void evaluate(const int *values, std::span<const OperatorId> candidates, float *numbers);
-    // The best candidate; NO_ACTION if there is none, FAILED if a number is infinite or undefined.
+    // The best candidate; NO_ACTION if there is none, FAILED if a number is infinite or NaN.
     OperatorId choose(const int *values, std::span<const OperatorId> candidates) override;
     std::uint64_t evaluations() const override { return evaluations_; }
 
    private:
-    // What a slot of a schema sends to a hidden layer: the products of its matrix with its distinct facts.
+    // The input of a hidden layer from a slot of a schema: the products of its matrix with its distinct facts.
     struct Projection {
         std::vector<int> facts;
         int first_term;
@@ -82,10 +83,10 @@ class ASNet : public NativePolicy {
     const SuccessorGenerator &generator_;
     const Kernels &kernels_;
     int hidden_;
-    int width_;  // hidden_, rounded up to what the kernels want
+    int width_;  // hidden_, rounded up to a multiple of Kernels::PADDING
     int layers_;
     std::unique_ptr<ASNetInputs> inputs_;
-    Floats input_skip_;  // what layer 1 reads of each row of the inputs, with its bias
+    Floats input_skip_;  // for each row of the inputs: its product with the skip weights of layer 1, plus the bias
 
     std::vector<int> place_;          // by operator id of the task
     std::vector<int> schema_of_;      // by place
@@ -103,7 +104,7 @@ class ASNet : public NativePolicy {
     std::vector<std::vector<PropositionModule>> proposition_modules_;
     std::vector<OutputModule> output_modules_;
 
-    // Scratch memory. Row fact_count() of the facts' features stands for MISSING: all -1.
+    // Scratch memory. Row fact_count() of the facts' features is that of MISSING: all -1.
     std::vector<int> all_facts_;
     Floats pooled_;
     Floats facts_[2];

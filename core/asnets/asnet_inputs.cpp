@@ -27,7 +27,7 @@ ASNetInputs::Pattern ASNetInputs::pattern_of(int op, int schema, const int *rela
         for (std::size_t b = 0; b < facts.size() && !follows; ++b) {
             if (structure_.fact_variable[facts[b]] != fact.variable) continue;
             const bool same = structure_.fact_value[facts[b]] == fact.value;
-            // With two values, one is the falsehood of the other.
+            // If a variable has two values, one is true exactly when the other is false.
             if (!same && task_.domain_sizes()[fact.variable] != 2) continue;
             (same ? pattern.needs_true : pattern.needs_false).push_back(static_cast<int>(b));
             follows = true;

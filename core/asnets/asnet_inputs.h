@@ -11,14 +11,15 @@ namespace misstep {
 
 // Action layer 0 of an ASNet, computed by table look-ups.
 //
-// The input of an operator is the truth of its related facts, which of them are goals, and whether it applies. Only the
-// truths change from state to state, and applicability follows from them when every precondition is the truth or
-// the falsehood of a related fact. So operators that agree on everything else (a group) share a table with
-// one row a truth pattern. The row of each operator is kept as a number: that of the pattern where all is false, plus a
-// power of two for every related fact that is true. A state makes few facts true, so filling in the rows of a state takes a
-// few hundred additions and no arithmetic on features. Applicability that does not follow becomes one more bit of the pattern.
+// The input of an operator consists of the truth values of its related facts, which of them are goals, and whether it is
+// applicable. Only the truth values and applicability change from state to state, and applicability follows from the truth
+// values if every precondition says that a related fact is true or false. So operators that agree on everything else (a
+// group) share a table with one row for each pattern of truth values. The row of each operator is kept as a number: the row
+// of the pattern where all facts are false, plus a power of two for every related fact that is true. Few facts are true in a
+// state, so computing the rows of a state takes a few hundred additions and no arithmetic on features. If applicability
+// does not follow, it becomes one more bit of the pattern.
 //
-// Groups whose tables would be too large have a row for each operator instead, computed anew for every state.
+// Groups whose tables would be too large have a row for each operator instead, which is computed for every state.
 class ASNetInputs {
    public:
     ASNetInputs(const ASNetStructure &structure, const SuccessorGenerator &generator, const ASNetWeights &weights,
@@ -32,7 +33,7 @@ class ASNetInputs {
     const int *rows() const { return rows_.data(); }  // of each operator, in the order of the structure
     const float *features() const { return features_.data(); }
     int row_count() const { return row_count_; }
-    // The rows from here on are computed anew by set_state.
+    // The rows from this one on are computed by each set_state.
     int table_rows() const { return table_rows_; }
     // The schema that each row of the tables belongs to.
     int schema_of_row(int row) const { return schema_of_row_[row]; }
@@ -40,12 +41,12 @@ class ASNetInputs {
     bool needs_applicable() const { return any_open_; }
 
    private:
-    // What operators of a group have in common: the truth pattern determines the rest of their input.
+    // What the operators of a group have in common. The rest of their input follows from the pattern of truth values.
     struct Pattern {
         int schema;
         std::vector<int> slot_bits;  // bit of each slot; or TRUE, or MISSING
         std::vector<int> slot_goals;
-        std::vector<int> needs_true;  // bits that must be set, and must not, for the operator to apply
+        std::vector<int> needs_true;  // bits that must be set for the operator to apply; the others must not
         std::vector<int> needs_false;
         bool open = false;  // applicability does not follow; it is the last bit
         int bits = 0;
@@ -78,7 +79,7 @@ class ASNetInputs {
     std::vector<int> rows_;
     std::vector<int> addition_begin_;      // by Task::fact_id
     std::vector<Addition> additions_;
-    std::vector<int> open_bit_;  // by operator id of the task: what applicability adds to the row (0: follows)
+    std::vector<int> open_bit_;  // by operator id of the task: what applicability adds to the row (0: it follows)
     std::vector<int> place_;  // by operator id of the task: its place in the structure
     bool any_open_ = false;
     std::vector<int> direct_;  // operators without a table

@@ -7,8 +7,8 @@
 
 namespace misstep {
 
-// A task as an ASNet sees it: its operators sorted by schema, its facts sorted by predicate, and which facts
-// each operator is related to. Operators and facts are numbered by their place in these orders.
+// A task as an ASNet reads it: its operators sorted by schema, its facts sorted by predicate, and the facts that each
+// operator is related to. Operators and facts are numbered by their position in these orders.
 struct ASNetStructure {
     static constexpr int MISSING = -1;  // a related atom that is never true
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// Compiled for wide registers as well, and picked at load time. Every lane does the same operations either way.
+// Also compiled for wide registers; the version is chosen at load time. Every lane does the same operations in both.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define MISSTEP_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -13,7 +13,7 @@ namespace misstep {
 
 namespace {
 
-// A block of WIDTH numbers at once, so that they stay in registers over a whole segment.
+// Processes a block of WIDTH numbers at once, so that they stay in registers over a whole segment.
 template <std::size_t WIDTH>
 [[gnu::always_inline]] inline void block_max(const float *x, const std::int32_t *begin, const std::int32_t *end,
                                              std::size_t stride, float *out, std::int32_t *winner) {

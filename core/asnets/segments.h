@@ -5,8 +5,8 @@
 
 namespace misstep {
 
-// The two operations of an ASNet that a general tensor library does slowly on a CPU, with their gradients. Rows are
-// `width` floats. Sums run in the order of the arrays, so results do not depend on threads.
+// An operation of an ASNet that a general tensor library does slowly on a CPU, and the gradients of it and of gathering
+// rows. Rows are `width` floats. Sums run in the order of the arrays, so results do not depend on threads.
 
 // out[s] = element-wise maximum of the rows members[offsets[s] .. offsets[s + 1]) of x, and `empty` without any.
 // winner[s] = the member that gave each number, the first of equals, or -1.

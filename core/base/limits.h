@@ -26,13 +26,13 @@ struct Limits {
     std::size_t bytes = std::numeric_limits<std::size_t>::max();
     std::uint64_t expansions = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t evaluations = std::numeric_limits<std::uint64_t>::max();
-    // Called a few times a second; returning false interrupts the work.
+    // Called at most ten times a second; returning false interrupts the work.
     std::function<bool(const Progress &)> poll;
 };
 
-// Checks the limits from inside a hot loop. Counters are compared on every call; the clock, the memory and the poll
-// callback only every few calls, about once per millisecond: a blind search calls this a million times a second, LM-cut
-// on a large task ten times.
+// Checks the limits from inside a hot loop. Counters are compared on every call; the clock and the memory only about once
+// per millisecond. The number of calls between two looks at the clock adapts: a blind search calls this a million times a
+// second, LM-cut on a large task ten times.
 class LimitWatch {
    public:
     explicit LimitWatch(const Limits &limits);

@@ -15,7 +15,7 @@ enum class Ties { first_in, last_in };
 //
 // A search has many entries but few distinct keys, so entries of one key share a bucket, and an ordered map over the
 // buckets works for costs of any size. Looking the bucket up in the map would be the most expensive part of
-// an insertion, so a small direct-mapped table remembers where the recent keys went.
+// an insertion, so a small direct-mapped table remembers the buckets of recent keys.
 template <Ties ties>
 class OpenList {
    public:
@@ -67,7 +67,7 @@ class OpenList {
     };
     struct Bucket {
         std::vector<StateId> ids;
-        std::size_t head = 0;  // used by first_in only: entries before it are gone
+        std::size_t head = 0;  // used by first_in only: entries before it have been popped
     };
     struct Recent {
         Key key;

@@ -14,7 +14,7 @@ namespace misstep {
 
 // The set of states seen so far, each under a dense id.
 //
-// Everything that is known of a state (its search node, its decision, its bounds) lives in arrays indexed by
+// Everything that is known about a state (its search node, its decision, its bounds) lives in arrays indexed by
 // that id, so a state itself is stored once and compared rarely. States lie packed in segments that
 // never move, which keeps pointers valid and wastes no memory on doubling. The index is an open hash
 // table of (32 hash bits, id). A slot is found by multiplying the hash with the capacity instead of

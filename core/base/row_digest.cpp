@@ -11,7 +11,7 @@ void add_hex(std::string &text, std::uint32_t value, int digits) {
     for (int i = digits - 1; i >= 0; --i) text += DIGITS[value >> 4 * i & 15];
 }
 
-// Python takes double quotes where these save escapes.
+// Python writes double quotes around a text that contains single quotes and no double ones.
 char quote_of(std::string_view content) {
     const bool single = content.find('\'') != std::string_view::npos;
     return single && content.find('"') == std::string_view::npos ? '"' : '\'';
@@ -42,7 +42,7 @@ void add_wide(std::string &text, std::uint32_t point) {
     add_hex(text, point, digits);
 }
 
-// How many characters from a place on stand for themselves.
+// How many characters from position `at` on are written without an escape.
 std::size_t plain_from(std::string_view content, std::size_t at, char quote) {
     const std::size_t start = at;
     while (at < content.size() && content[at] >= ' ' && content[at] < 0x7f && content[at] != quote &&
@@ -51,7 +51,7 @@ std::size_t plain_from(std::string_view content, std::size_t at, char quote) {
     return at - start;
 }
 
-// The character at a place that is not ASCII; moves the place behind it.
+// Reads the character at position `at`, which is not ASCII, and moves the position behind it.
 std::uint32_t take_wide(std::string_view utf8, std::size_t &at) {
     const auto first = static_cast<std::uint8_t>(utf8[at++]);
     std::uint32_t point = first < 0xe0 ? first & 0x1fU : first < 0xf0 ? first & 0x0fU : first & 0x07U;

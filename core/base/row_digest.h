@@ -21,7 +21,7 @@ class RowText {
     void add_integer(std::int64_t value);
     void add_text(std::string_view utf8);  // well-formed UTF-8, as Python hands it out
     void add_bytes(std::string_view bytes);
-    void add_digest(std::string_view bytes);  // ('sha256', '...'), which stands for a large value
+    void add_digest(std::string_view bytes);  // ('sha256', '...'): the digest of a large value, instead of the value
     void add(std::string_view written);       // a value that the caller has written
 
     // The digest of the row, after which a new row begins.

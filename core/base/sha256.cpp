@@ -11,7 +11,7 @@ using Words = std::array<std::uint32_t, 8>;
 constexpr std::size_t BLOCK = 64;
 constexpr std::size_t LENGTH_BYTES = 8;  // at the end of the last block
 
-// The first 32 bits behind the point of the square roots of the first 8 primes, and of the cube roots of the first 64.
+// The first 32 bits of the fractional parts of the square roots of the first 8 primes, and of the cube roots of the first 64.
 constexpr Words START{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 constexpr std::array<std::uint32_t, 64> ROUNDS{
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -41,7 +41,7 @@ void add_block(Words &words, const std::uint8_t *block) {
                (std::rotr(y, 17) ^ std::rotr(y, 19) ^ y >> 10);
     }
     auto [a, b, c, d, e, f, g, h] = words;
-    // The eight letters change places in each round; written out, that costs nothing.
+    // The eight variables rotate in each round. With eight rounds written out, no value has to be moved.
     for (std::size_t i = 0; i < 64; i += 8) {
         step(a, b, c, d, e, f, g, h, ROUNDS[i] + w[i]);
         step(h, a, b, c, d, e, f, g, ROUNDS[i + 1] + w[i + 1]);
@@ -63,7 +63,7 @@ Sha256 sha256(std::string_view text) {
     const auto *at = reinterpret_cast<const std::uint8_t *>(text.data());
     std::size_t left = text.size();
     for (; left >= BLOCK; left -= BLOCK, at += BLOCK) add_block(words, at);
-    // What is left, a one bit, zeros, and the number of bits.
+    // The padding of the standard: the bytes that are left, a one bit, zeros, and the length in bits.
     std::array<std::uint8_t, 2 * BLOCK> end{};
     std::copy_n(at, left, end.begin());
     end[left] = 0x80;

@@ -33,7 +33,7 @@ void BoundStore::expand_within(StateId id, Budget &budget) {
     budget.progress.generated += transitions_.successors(id).size();
 }
 
-// All that can be reached has been seen, so no way to a goal is missing.
+// The search has seen everything that can be reached, so no path to a goal is missing and the distances are exact.
 void BoundStore::settle_reached() {
     const GoalDistances &exact = distances();
     for (StateId id : reached_) lower_bounds_.raise(id, exact.cost(id));
@@ -50,13 +50,13 @@ void BoundStore::add_path(StateId start, std::span<const OperatorId> operators) 
 std::vector<BoundStore::Leaf> BoundStore::look_ahead(StateId root, int depth, Cost bound, Budget &budget) {
     std::unordered_map<StateId, Cost> cheapest{{root, 0}};
     std::vector<StateId> layer{root}, next;
-    // A cheaper way to a state of the same layer may come later, so costs are read when the layer is complete.
+    // A cheaper path to a state of the same layer may be found later, so costs are read when the layer is complete.
     for (int d = 0; d < depth; ++d, layer.swap(next)) {
         next.clear();
         std::unordered_map<StateId, Cost> costs;
         for (StateId id : layer) {
             if (transitions_.is_goal(id)) continue;
-            if (!budget.allows(*this)) {  // a leaf before its time
+            if (!budget.allows(*this)) {  // a state that a limit keeps from being expanded is a leaf
                 if (costs.try_emplace(id, cheapest[id]).second) next.push_back(id);
                 costs[id] = std::min(costs[id], cheapest[id]);
                 continue;
@@ -94,7 +94,7 @@ void BoundStore::add_plan(StateId start, std::span<const OperatorId> plan, Budge
 }
 
 bool BoundStore::grow(StateId root, std::uint64_t n, Budget &budget) {
-    if (++search_ == 0) {  // the counter has come round: forget all numbers
+    if (++search_ == 0) {  // the counter has overflowed, so all old numbers are cleared
         std::fill(local_.begin(), local_.end(), Local{});
         search_ = 1;
     }

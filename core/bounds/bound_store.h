@@ -19,45 +19,44 @@ namespace misstep {
 // comparison or a proof only adds edges or raises a bound.
 //
 // Two searches grow the store, `look_ahead` and `grow`. The second is plan neighbourhood graph search (Nakhost and
-// Mueller, the second half of Aras). A bad plan is rarely bad everywhere. It takes detours, and a detour is undone by a
+// Mueller, the second half of Aras). A bad plan is rarely bad everywhere. It takes detours, and a detour is avoided by a
 // short cut between two states that both lie close to the plan. So instead of searching for another plan from the
-// start, it looks around each state of the plan a little, keeps every transition it sees, and asks for the cheapest
-// path through what it has seen. Then it looks around the new plan twice as far, and so on, until the neighbourhood is
-// the whole reachable part of the task or a limit is reached. The old plan is itself a path of the store, so the cost
-// never increases.
+// start, Aras explores a small neighbourhood of each state of the plan, keeps every transition it sees, and takes the
+// cheapest path through them. Then it explores neighbourhoods of the new plan that are twice as large, and so on, until
+// the neighbourhood is the whole reachable part of the task or a limit is reached. The old plan is itself a path of the
+// store, so the cost never increases.
 //
-// Looking around a state is a uniform-cost search that stops after n generated states. It adds 1 to the cost of every
+// A neighbourhood is explored by a uniform-cost search that stops after n generated states. It adds 1 to the cost of every
 // operator (unless all cost 1): otherwise it would only follow operators of cost zero. These adjusted costs only guide
 // the growth; paths are compared by true costs.
 //
 // One store serves all plans of a task. Three things make that cheap:
-//   - A state is expanded once. Every later search around it uses the stored transitions; neighbourhoods overlap and n
-//     doubles, so most searches do.
-//   - Distances to the goal are kept up to date instead of computed, so a question about a state that an earlier plan
-//     has passed by costs next to nothing.
-//   - If no state of the store is left to be expanded, all distances are exact, and the next plan is answered at once.
+//   - A state is expanded once. Every later search around it uses the stored transitions. Neighbourhoods overlap and n
+//     doubles, so this is the common case.
+//   - Distances to the goal are updated instead of computed anew, so a question about a state close to an earlier plan
+//     costs almost nothing.
+//   - If no state of the store is left to be expanded, all distances are exact, and no further search is needed.
 //
 // What differs from the published algorithm:
-//   - Only forward growth: the states met backwards may be unreachable, and conditional effects have no regression.
+//   - Only forward growth: states met backwards may be unreachable, and there is no regression of conditional effects.
 //   - Goals are not expanded, because no cheapest plan continues after a goal.
 //   - "This iteration found no new state" ends the published algorithm, but proves nothing: the n states around each
-//     plan state may all lie in what was seen around another. Here `exhausted` is reported by a search that ran out of
-//     states before it ran out of n; around the start of a plan it proves the distance of the start to be exact, and so
-//     are those of all states it has reached, which become lower bounds too.
+//     plan state may all lie in the neighbourhood of another. Here a search reports that it is exhausted if it has no
+//     state left before it has generated n. If that search is around the start of a plan, the distances of the start and
+//     of all states that it has reached are exact, so they become lower bounds too.
 //
-// Order: successors by operator, equal keys first in first out. What a search around a state walks over is therefore a
-// function of the state and n, whatever the store contained before; the history of the store decides only which
-// other states are known beside it.
+// Successors are generated in the order of operators, and entries with equal keys are first in, first out. The states
+// that a search around a state visits are therefore a function of the state and n, whatever the store contained before.
 class BoundStore {
    public:
-    // What a call may spend, and what it has spent. States that are walked over again count like new ones.
+    // What a call may use, and what it has used so far. States that are visited again count like new ones.
     struct Budget {
         explicit Budget(const Limits &limits, std::uint64_t max_generated)
             : watch(limits), max_generated(max_generated) {}
         LimitWatch watch;
         std::uint64_t max_generated;
         Progress progress;
-        Limit limit = Limit::none;  // the one that has bitten
+        Limit limit = Limit::none;  // the one that was reached
 
         // False once a limit is reached.
         bool allows(const BoundStore &store) {
@@ -74,11 +73,10 @@ class BoundStore {
     StateId add(const int *values) { return transitions_.add(values); }
     // Adds the transitions of a valid plan, by expanding its states up to the first goal or until a limit is reached.
     void add_plan(StateId start, std::span<const OperatorId> plan, Budget &budget);
-    // Looks around a state: walks over transitions, nearest states first, until their number reaches n. True if it ran
-    // out of states before.
+    // Explores the neighbourhood of a state: follows transitions, nearest states first, until their number reaches n. True
+    // if no state was left before that.
     bool grow(StateId root, std::uint64_t n, Budget &budget);
-    // Adds one transition, or those of a path, without expanding anything. Each operator must apply when its turn
-    // comes.
+    // Adds one transition, or those of a path, without expanding anything. Each operator must be applicable in its state.
     StateId add_transition(StateId source, OperatorId op) { return transitions_.add_transition(source, op); }
     void add_path(StateId start, std::span<const OperatorId> operators);
 
@@ -88,17 +86,17 @@ class BoundStore {
         return transitions_.successors(id);
     }
 
-    // States at a distance of `depth` steps from a state, with the cost of the cheapest way there that is cheaper than
-    // `bound`. Goals, and states that an at most as expensive and shorter way leads to, are left out, and so is what
-    // lies behind them: the transitions that are taken in on the way tell all about them. States that a limit keeps
-    // from being expanded are leaves too.
+    // States at a distance of `depth` steps from a state, with the cost of the cheapest path there that is cheaper than
+    // `bound`. Goals are left out, and so are states that a shorter path of at most the same cost leads to, and the states
+    // behind them: the transitions that are added meanwhile say everything about them. States that a limit keeps from
+    // being expanded are leaves too.
     struct Leaf {
         StateId state;
         Cost cost;
     };
     std::vector<Leaf> look_ahead(StateId root, int depth, Cost bound, Budget &budget);
 
-    // True if every distance is exact, as nothing is left to be expanded.
+    // True if every distance is exact, because no state is left to be expanded.
     bool complete() const { return transitions_.open_count() == 0; }
     // The distances as of now.
     const GoalDistances &distances() {
@@ -124,7 +122,7 @@ class BoundStore {
     std::size_t bytes() const;
 
    private:
-    // How a state stands in the search of that number.
+    // The cost of the path to a state in the search with this number.
     struct Local {
         Cost g = 0;
         std::uint32_t search = 0;
@@ -142,7 +140,7 @@ class BoundStore {
 
     std::vector<Local> local_;
     std::uint32_t search_ = 0;
-    std::vector<StateId> reached_;  // by the last search, some of them twice
+    std::vector<StateId> reached_;  // by the last search; a state may occur twice
 };
 
 }  // namespace misstep

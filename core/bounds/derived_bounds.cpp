@@ -39,7 +39,7 @@ void DerivedBounds::relax_transition(TransitionId id) {
 void DerivedBounds::update() {
     if (jumps_.empty()) return;
     bounds_.resize(std::max<std::size_t>(bounds_.size(), graph_.size()));
-    // A plan that got cheaper passes on along transitions by itself; only the jumps have to be looked at again.
+    // GoalDistances has propagated a cheaper plan along transitions already, so only the jumps have to be relaxed again.
     if (plans_seen_ != plans_.revision()) {
         plans_seen_ = plans_.revision();
         for (std::uint32_t jump = 0; jump < jumps_.size(); ++jump) relax_jump(jump);

@@ -17,8 +17,8 @@ namespace misstep {
 // bound of one state improves all states that lead to it, and a plan that is found later improves all states that jump
 // to it.
 //
-// Plans stay apart: GoalDistances keeps the cheapest way without jumps, and this only what is better than that. As long
-// as nobody adds a jump, nothing is kept here at all.
+// Plans are kept separately: GoalDistances keeps the cheapest path without jumps, and this class only keeps bounds that are
+// better. As long as no jump is added, nothing is kept here.
 //
 // A cycle of jumps and transitions has a weight of at least 0, because h* of its states is finite. So propagation
 // terminates, and following the chosen steps never runs in a cycle. If a bound falls below 0, D is not a dominance
@@ -30,10 +30,10 @@ class DerivedBounds {
     void add_jump(StateId state, StateId source, Cost value);  // no effect if it was added before
     std::size_t jumps() const { return jumps_.size(); }
     bool empty() const { return jumps_.empty(); }
-    // Takes in what has changed since the last time; the distances have to be up to date.
+    // Propagates what has changed since the last update. The distances have to be up to date.
     void update();
 
-    // The better of a plan and what is derived. INFINITE_COST: neither is known.
+    // The smaller of the cost of a plan and the derived bound. INFINITE_COST if neither is known.
     Cost cost(StateId id) const { return is_derived(id) ? bounds_[id].cost : plans_.cost(id); }
     bool is_derived(StateId id) const { return id < bounds_.size() && bounds_[id].cost < plans_.cost(id); }
 
@@ -71,7 +71,7 @@ class DerivedBounds {
     std::vector<Jump> jumps_;
     std::unordered_map<std::uint64_t, std::uint32_t> told_;  // the best jump between two states
     std::vector<Bound> bounds_;
-    std::deque<StateId> queue_;  // first in, first out: no order by cost would settle a state once
+    std::deque<StateId> queue_;  // first in, first out: with negative weights no order settles each state once
     TransitionId taken_in_ = 0;
     std::uint32_t relaxed_jumps_ = 0;
     std::uint64_t plans_seen_ = 0;

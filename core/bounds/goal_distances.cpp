@@ -21,7 +21,7 @@ void GoalDistances::update() {
     while (!queue_.empty()) {
         const Cost cost = queue_.lowest();
         const StateId id = queue_.pop();
-        if (cost != distances_[id].cost) continue;  // improved again since
+        if (cost != distances_[id].cost) continue;  // the entry is out of date
         for (TransitionId t = graph_.last_incoming(id); t != NO_TRANSITION;) {
             const TransitionCache::Transition &transition = graph_.transition(t);
             relax(t, transition);

@@ -10,27 +10,27 @@ namespace misstep {
 
 // For every state of a transition cache, the cheapest path to a goal through the transitions known so far.
 //
-// New transitions can only make ways cheaper. So nothing is computed afresh when the graph has grown: each new transition
-// may improve its source, and improvements travel backwards in the order of Dijkstra's algorithm until they
-// improve nothing any more. The work is that of the part of the graph that got better.
+// New transitions can only make paths cheaper. So nothing is computed anew when the graph has grown: each new transition
+// may improve its source, and improvements are propagated backwards in the order of Dijkstra's algorithm until nothing
+// improves any more. The work is proportional to the part of the graph that has improved.
 //
-// Ways are compared by cost, then by number of steps. Every transition adds a step, so distances fall strictly along the
-// chosen transitions and a way never runs in a circle, whatever costs zero.
+// Paths are compared by cost, then by number of steps. Every transition adds a step, so distances decrease strictly along
+// the chosen transitions, and a path has no cycle even if operators cost zero.
 class GoalDistances {
    public:
     explicit GoalDistances(const TransitionCache &graph) : graph_(graph) {}
 
-    // Takes in what was generated since the last time. The functions below refer to the graph at that time.
+    // Adds the transitions that were generated since the last update. The functions below refer to the graph at that time.
     void update();
 
-    Cost cost(StateId id) const { return distances_[id].cost; }  // INFINITE_COST if no way is known
+    Cost cost(StateId id) const { return distances_[id].cost; }  // INFINITE_COST if no path is known
     std::size_t steps(StateId id) const { return distances_[id].steps; }
-    // The first step of the way; NO_TRANSITION if there is none to take, or no way.
+    // The first step of the path; NO_TRANSITION at goals and where no path is known.
     TransitionId next(StateId id) const { return distances_[id].by; }
-    Plan plan(StateId id) const;                     // the way has to be known
+    Plan plan(StateId id) const;                     // a path has to be known
     void path(StateId id, std::vector<StateId> &states) const;  // the states on it, goal included
 
-    // Changes whenever a distance has become better.
+    // Changes whenever a distance has improved.
     std::uint64_t revision() const { return revision_; }
     std::size_t bytes() const { return distances_.capacity() * sizeof(Distance) + queue_.bytes(); }
 

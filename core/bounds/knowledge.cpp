@@ -56,7 +56,7 @@ class Collector {
         result_.edges.insert(result_.edges.end(), {source, transition.op, target, 0});
     }
 
-    // Chains run together, and where one has been the next one has nothing to add.
+    // Plans merge. From a state whose plan has been added before, nothing more has to be added.
     void take_plan(StateId id) {
         while (plan_taken_.insert(id).second) {
             const TransitionId step = distances_.next(id);
@@ -88,7 +88,7 @@ class Collector {
             if (target != rows_.end() && target->second < static_cast<std::int64_t>(given_count))
                 between_.push_back(transition);
         });
-        // An operator leads to one state only, so operators give the order.
+        // An operator leads to only one state, so sorting by operators gives a unique order.
         std::sort(between_.begin(), between_.end(), [](const auto &a, const auto &b) { return a.op < b.op; });
         for (const TransitionCache::Transition &transition : between_) add_transition(transition);
     }
@@ -105,7 +105,7 @@ class Collector {
     std::vector<TransitionCache::Transition> between_;
 };
 
-// The numbers alone, and what the operators do; the first mistake is thrown.
+// Checks that all numbers are in range and that operators apply and lead to the given states. Throws at the first mistake.
 void check(const Task &task, std::span<const std::int32_t> states, std::span<const std::int64_t> lower,
            std::span<const std::int64_t> edges) {
     const std::size_t width = task.variable_count();
@@ -173,7 +173,7 @@ void add_knowledge(BoundStore &store, std::span<const std::int32_t> states, std:
     }
     try {
         store.upper_bounds();
-    } catch (const Contradiction &contradiction) {  // nothing of ours hands on such jumps
+    } catch (const Contradiction &contradiction) {  // the caller's jumps are wrong: `knowledge` returns no such jumps
         throw InvalidKnowledge(contradiction.what());
     }
 }

@@ -2,7 +2,7 @@
 
 namespace misstep {
 
-// A state that is no goal needs one operator at least.
+// A state that is not a goal needs at least one operator.
 void LowerBounds::cover() {
     for (auto id = static_cast<StateId>(bounds_.size()); id < graph_.size(); ++id)
         bounds_.push_back(graph_.is_goal(id) ? 0 : graph_.task().min_cost());
@@ -26,7 +26,7 @@ void LowerBounds::update() {
     while (!queue_.empty()) {
         const auto [bound, id] = queue_.top();
         queue_.pop();
-        if (bound != bounds_[id]) continue;  // raised again since
+        if (bound != bounds_[id]) continue;  // the entry is out of date
         graph_.for_each_outgoing(id, [&](const TransitionCache::Transition &transition) { pass_on(transition); });
     }
 }

@@ -10,13 +10,13 @@ namespace misstep {
 
 using Plan = std::vector<OperatorId>;
 
-// A sequence of operators that is not a plan: the message names the step, counted from 1.
+// The sequence of operators is not a plan. The message names the step, counted from 1.
 struct InvalidPlan : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-// Executes the plan and returns its cost. Throws InvalidPlan if an operator does not exist or does not apply when
-// its turn comes, or if the last state is no goal.
+// Executes the plan and returns its cost. Throws InvalidPlan if an operator does not exist or is not applicable in its
+// state, or if the last state is not a goal.
 Cost replay(const Task &task, const int *start, std::span<const OperatorId> plan);
 
 Cost cost_of(const Task &task, std::span<const OperatorId> plan);

@@ -7,7 +7,7 @@ namespace misstep {
 
 namespace {
 constexpr const char *TOO_MANY = "more than 4 billion transitions";
-constexpr std::size_t SINGLE_BYTES = 96;  // about what the table and a short list take
+constexpr std::size_t SINGLE_BYTES = 96;  // about what an entry of the table and a short list take
 }  // namespace
 
 TransitionCache::TransitionCache(const SuccessorGenerator &generator)
@@ -61,7 +61,7 @@ void TransitionCache::expand(StateId id) {
     nodes_[id].first = first;
     nodes_[id].count = static_cast<std::uint32_t>(count);
     open_count_ -= !nodes_[id].is_goal;
-    single_.erase(id);  // they stay in the array, and do no harm there
+    single_.erase(id);  // the transitions stay in the array as duplicates, which change no bound
 }
 
 StateId TransitionCache::append(StateId source, OperatorId op, const std::uint64_t *successor, std::uint64_t hash) {

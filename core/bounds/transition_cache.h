@@ -12,21 +12,21 @@ namespace misstep {
 using TransitionId = std::uint32_t;
 inline constexpr TransitionId NO_TRANSITION = std::numeric_limits<TransitionId>::max();
 
-// States and the transitions between them that were generated so far; nothing is ever generated twice.
+// States and the transitions between them that were generated so far. No state is expanded twice.
 //
-// A state that is expanded gets all its successors at once, so they lie side by side in one array, sorted by
-// operator. The way back, which only improvements of a bound take, is a linked list through the same array:
-// it can grow one transition at a time, which the transposed array of a finished graph cannot.
+// All successors of an expanded state are generated at once, so they lie side by side in one array, sorted by operator.
+// The incoming transitions of a state, which are only needed when a bound improves, are a linked list through the same
+// array: it can grow one transition at a time, which the transposed array of a finished graph cannot.
 //
-// A path, such as a run of a policy, may be taken in without expanding its states: thousands of states on long runs
-// would otherwise bring all their neighbours along. These single transitions lie in the same array, beside the others.
+// A path, such as a run of a policy, may be added without expanding its states: otherwise thousands of states on long
+// runs would add all their successors. These single transitions lie in the same array.
 class TransitionCache {
    public:
     struct Transition {
         OperatorId op;
         StateId target;
         StateId source;
-        TransitionId next_incoming;  // the one to the same target that was generated before
+        TransitionId next_incoming;  // the previous transition to the same target
     };
 
     explicit TransitionCache(const SuccessorGenerator &generator);
@@ -51,9 +51,9 @@ class TransitionCache {
         return {transitions_.data() + nodes_[id].first, nodes_[id].count};
     }
 
-    // Takes in one transition; the operator must apply. Returns its target.
+    // Adds one transition; the operator must be applicable. Returns its target.
     StateId add_transition(StateId source, OperatorId op);
-    // Calls visit(transition) for all that are known to leave the state.
+    // Calls visit(transition) for all known transitions from the state.
     template <class Visit>
     void for_each_outgoing(StateId id, Visit &&visit) const {
         if (is_expanded(id)) {

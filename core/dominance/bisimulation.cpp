@@ -15,7 +15,7 @@ bool shrink_by_bisimulation(Factor &factor) {
     for (const LabelledTransitions &entry : factor.labels)
         for (const Transition &t : entry.transitions) out[t.from].push_back({entry.label, t.to});
 
-    // States that behave alike have the same distance, so it may serve for the first split.
+    // Bisimilar states have the same goal distance, so the first partition may use it.
     std::vector<int> block(factor.size);
     std::size_t blocks = 0;
     {

@@ -4,8 +4,8 @@
 
 namespace misstep::dominance {
 
-// Merges states that behave alike: same goal status, and each label leads to states that behave alike. Exact, so h*
-// of every state of the task is kept. Expects a pruned factor; returns whether it shrank.
+// Merges bisimilar states: they have the same goal status, and each label leads to bisimilar states. This is exact: h* of
+// every state of the task stays the same. The factor must be pruned. Returns whether it shrank.
 bool shrink_by_bisimulation(Factor &factor);
 
 }  // namespace misstep::dominance

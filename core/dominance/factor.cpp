@@ -19,7 +19,7 @@ bool loops_only(const Factor &factor, const Transitions &transitions) {
     return true;
 }
 
-// Calls back with each label relevant on one side at least, and its transitions (nullptr: irrelevant there).
+// Calls visit for each label that is relevant in at least one of the factors, with its transitions (nullptr: irrelevant there).
 template <class Visit>
 void for_each_label(const Factor &left, const Factor &right, Visit &&visit) {
     auto a = left.labels.begin();
@@ -75,7 +75,7 @@ Factoring atomic_factoring(const Task &task) {
         };
         std::map<int, Use> uses;
         for (const Fact &fact : task.preconditions(op)) uses[fact.variable].before = fact.value;
-        for (const Fact &fact : task.effect_facts(op)) uses[fact.variable].after = fact.value;  // the last one wins
+        for (const Fact &fact : task.effect_facts(op)) uses[fact.variable].after = fact.value;  // the last one counts
         for (const auto &[variable, use] : uses) {
             Factor &factor = result.factors[variable];
             Transitions transitions;

@@ -25,8 +25,8 @@ struct LabelledTransitions {
 
 // A labelled transition system over the values of some variables.
 //
-// A label that is not listed is irrelevant: it has a loop at every state. A label that is listed with only a loop
-// at every state says the same and is taken out (`drop_loops`). A listed label without transitions can never be executed.
+// A label that is not listed is irrelevant: it has a loop at every state. A listed label that has only a loop at every state
+// means the same and is removed by `drop_loops`. A listed label without transitions can never be executed.
 struct Factor {
     std::vector<int> variables;  // sorted
     int size = 0;
@@ -41,7 +41,7 @@ struct Factor {
     const Transitions *find(int label) const;  // nullptr: irrelevant
 };
 
-// The factors of a task; their synchronised product is the task, as far as plans go.
+// The factors of a task. Their synchronised product has the same plans as the task.
 struct Factoring {
     std::vector<Factor> factors;
     std::vector<Cost> costs;  // by label; labels are operators, or stand for several after label reduction
@@ -49,16 +49,16 @@ struct Factoring {
     int merges = 0;
 };
 
-// One factor a variable, not pruned. Throws Unsupported for tasks with conditional effects or axioms: what such an
-// operator does to a variable is up to the rest of the state, not to the planner.
+// One factor for each variable, not pruned. Throws Unsupported for tasks with conditional effects or axioms: there the effect
+// of an operator on a variable depends on other variables, which a factor cannot express.
 Factoring atomic_factoring(const Task &task);
 
 // The synchronised product, not pruned.
 Factor product(const Factor &left, const Factor &right);
-// How many transitions it has.
+// The number of transitions of the product.
 std::uint64_t product_transitions(const Factor &left, const Factor &right);
 
-// Renames the states (PRUNED: they go, with all their transitions) and leaves `size` of them.
+// Renames the states, of which `size` are left. A state that is renamed to PRUNED is removed with all its transitions.
 void rename_states(Factor &factor, std::span<const int> renamed, int size);
 void drop_loops(Factor &factor);
 

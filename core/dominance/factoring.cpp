@@ -11,7 +11,7 @@ namespace misstep::dominance {
 
 namespace {
 
-// The merge order of Draeger, Finkbeiner and Podelski: a pair with a label that both need close to the goal.
+// The merge order of Draeger, Finkbeiner and Podelski: a pair of factors with a common label close to the goal in both.
 class PairChoice {
    public:
     PairChoice(const Factoring &factoring, const FactoringOptions &options)
@@ -44,7 +44,7 @@ class PairChoice {
     }
 
    private:
-    // Products first, the latest one before the others; they stand at the end, in order of creation.
+    // Products come first, the latest one before the others. Products are at the end of the list, in order of creation.
     std::vector<int> candidates() const {
         std::vector<int> composite, atomic;
         for (int x = 0; x < static_cast<int>(factors_.size()); ++x)
@@ -82,7 +82,7 @@ class PairChoice {
     std::vector<std::vector<std::pair<int, Cost>>> ranks_;  // of the relevant labels, by label
 };
 
-// Each of the three can give the others new work.
+// Pruning, label reduction and shrinking can each make the others possible again, so they are repeated.
 void simplify(Factoring &factoring, const FactoringOptions &options, Work &work) {
     for (bool changed = true; changed;) {
         changed = false;

@@ -16,8 +16,8 @@ struct FactoringOptions {
     bool prune_unreachable = true;
 };
 
-// Atomic factors, merged two at a time as long as the limits allow, pruned after every step. If `limits.seconds` or
-// `limits.expansions` runs out, merging stops where it is (`limit` says so); what there is can be used.
+// Atomic factors, merged two at a time as long as the limits allow, and pruned after every step. If `limits.seconds` or
+// `limits.expansions` is reached, merging stops (see `limit`), and the factors so far can be used.
 Factoring make_factoring(const Task &task, const FactoringOptions &options, const Limits &limits, Limit &limit);
 
 }  // namespace misstep::dominance

@@ -64,7 +64,7 @@ void Fixpoint<V>::start(std::uint64_t steps_so_far) {
         }
         values[s] = 0;
     }
-    // Labels of one class, cost and internal cost challenge alike.
+    // Labels with the same class, cost and internal cost are the same challenge.
     all_challenges_.assign(lts_.groups(), {});
     challenges_.assign(lts_.groups(), {});
     stale_.assign(lts_.groups(), 1);
@@ -78,7 +78,7 @@ void Fixpoint<V>::start(std::uint64_t steps_so_far) {
 
 template <class V>
 V Fixpoint<V>::clamped(Cost value) {
-    // Beyond three times the range of D it makes no difference how far: no entry is that low, none that high.
+    // Values beyond three times the range of D need not be told apart, because no entry of D is so low or so high.
     if (value == MINUS_INFINITY) return NEG;
     if (value > 3 * static_cast<Cost>(LIMIT)) return 3 * LIMIT;
     if (value >= -3 * static_cast<Cost>(LIMIT)) return static_cast<V>(value);
@@ -126,7 +126,7 @@ void Fixpoint<V>::set_weights(const LabelWeights &weights, const std::vector<Cos
     }
 }
 
-// Is the first challenge at least as hard as the second, whatever D is?
+// Whether the first challenge is at least as hard as the second, for every D.
 template <class V>
 bool Fixpoint<V>::covers(const Challenge &harder, const Challenge &easier) const {
     if (easier.tau_cost != NEG && (harder.tau_cost == NEG || harder.tau_cost > easier.tau_cost)) return false;
@@ -141,7 +141,7 @@ bool Fixpoint<V>::covers(const Challenge &harder, const Challenge &easier) const
 template <class V>
 void Fixpoint<V>::prune_challenges(std::vector<Challenge> &list) const {
     constexpr std::size_t COMPARED =
-        64;  // with each; a longer list is rare, and comparing all would cost more than it saves
+        64;  // longer lists are rare, and comparing all of their entries would cost more than it saves
     std::vector<Challenge> kept;
     for (const Challenge &challenge : list) {
         const std::size_t compared = std::min(kept.size(), COMPARED);
@@ -163,7 +163,7 @@ void Fixpoint<V>::enqueue(int s) {
     queue_.push_back(s);
 }
 
-// Fills `need_` with the values that the answers must not fall below; entries that cannot fall need nothing.
+// Fills `need_` with the values that the answers must reach so that no row is lowered. Entries that cannot fall need nothing.
 template <class V>
 bool Fixpoint<V>::needed(std::span<const int> sources) {
     constexpr V NOTHING = std::numeric_limits<V>::min();
@@ -214,7 +214,7 @@ void Fixpoint<V>::close(V *values) {
     }
 }
 
-// Leaves in `best_` what each t can answer; where that is as much as wanted, it need not be exact.
+// Computes in `best_` the value of the best answer of each t. Values that are at least `wanted` need not be exact.
 template <class V>
 void Fixpoint<V>::answer(const Challenge &challenge, const V *target, const V *base, const std::vector<V> &wanted) {
     const V nothing = nothing_[challenge.label_class];
@@ -241,7 +241,7 @@ void Fixpoint<V>::answer(const Challenge &challenge, const V *target, const V *b
             if (best[t] < wanted[t]) best[t] = std::max(best[t], by_label(t));
         return;
     }
-    // Only answers that beat doing nothing are worth walking to.
+    // Only answers that are better than doing nothing have to be propagated along internal moves.
     improved_.clear();
     for (int u = 0; u < n_; ++u) {
         const V value = by_label(u);
@@ -273,7 +273,7 @@ bool Fixpoint<V>::lower_rows(const Lts::Arrival &arrival, int target) {
         if (challenge.tau_cost == NEG) {
             answer(challenge, values, base, need_);
         } else {
-            // Internal moves must do, so nobody needs to know how much better another answer would be.
+            // The challenge must also be answered by internal moves, so a value above theirs is not needed.
             for (int t = 0; t < n_; ++t) wanted_[t] = std::min<V>(need_[t], base[t] + challenge.tau_cost);
             answer(challenge, values, base, wanted_);
             for (int t = 0; t < n_; ++t) best_[t] = std::min<V>(best_[t], base[t] + challenge.tau_cost);
@@ -300,7 +300,7 @@ bool Fixpoint<V>::lower_row(int s) {
     const bool falling = drops_[s] >= options_.max_drops;
     int changed = 0, cut = 0;
     const auto lower = [&](V old, V limit, V floor) {
-        // Among values that still fall, only those that cannot be lowered any more survive.
+        // In a row that is assumed to fall for ever, only values that are not lowered stay finite.
         const V lowest = falling ? old : truncated;
         V v = std::min(old, limit);
         cut |= v < lowest && v > CERTAIN;
@@ -325,7 +325,7 @@ template <class V>
 bool Fixpoint<V>::run(const std::atomic<bool> &stop) {
     if (any_stale_) {
         for (int target = 0; target < n_; ++target) {
-            if (queued_[target]) continue;  // comes anyway, with all its groups
+            if (queued_[target]) continue;  // it is processed below, with all its groups
             for (const Lts::Arrival &arrival : lts_.in(target)) {
                 if (!stale_[arrival.group]) continue;
                 if (stop.load(std::memory_order_relaxed) || !lower_rows(arrival, target)) return false;
@@ -334,7 +334,7 @@ bool Fixpoint<V>::run(const std::atomic<bool> &stop) {
         std::fill(stale_.begin(), stale_.end(), 0);
         any_stale_ = false;
     }
-    // First come, first served; the queue is compacted now and then.
+    // First in, first out; the queue is compacted now and then.
     std::size_t head = 0;
     while (head < queue_.size()) {
         const int target = queue_[head++];

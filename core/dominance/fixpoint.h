@@ -12,19 +12,19 @@
 
 namespace misstep::dominance {
 
-// D of one factor, decreasing to the greatest solution of its inequalities, for fixed weights of the labels.
+// D of one factor, which decreases to the greatest solution of its inequalities, for fixed weights of the labels.
 //
-// By the definition, each pair (s, t) is looked at by itself. Here it is done for whole rows. A challenge (a class of labels with
-// a target s') gives one vector: for each t, the best that t can answer. It depends on row s' alone, and bounds the rows of
+// The definition refers to single pairs (s, t). Here whole rows are computed at once. A challenge (a class of labels with a
+// target s') gives one vector: for each t, the value of its best answer. It depends on row s' alone, and bounds the rows of
 // all states with that transition. So it is computed again only when row s' or the weights have changed.
 //
-// A row is closed under internal moves: D(s', t) >= D(s', u) - tau(t, u), because tau(t, u) is at least the difference of the
-// goal distances at the start, and the operations below keep it so. Hence doing nothing after internal moves is never better
-// than doing nothing at once, and the same holds for answers by internal moves alone. Only truncation breaks this; from
-// the first truncated value on, rows are closed explicitly (`cut`).
+// A row is closed under internal moves: D(s', t) >= D(s', u) - tau(t, u). This holds at the start, because tau(t, u) is at
+// least the difference of the goal distances, and the operations below preserve it. Hence doing nothing after internal moves
+// is never better than doing nothing at once, and the same holds for answers by internal moves alone. Only truncation breaks
+// this property; from the first truncated value on, rows are closed explicitly (`cut`).
 //
-// V is int32 or int64. With all finite values within +-LIMIT, sums of the few numbers added below stay in range, and
-// anything below CERTAIN is a sum with NEG in it.
+// V is int32 or int64. All finite values are within +-LIMIT, so the sums of a few numbers below stay in range, and a sum
+// below CERTAIN contains NEG.
 template <class V>
 class Fixpoint {
    public:
@@ -35,7 +35,7 @@ class Fixpoint {
     struct Options {
         bool strict;
         V truncate;  // at most LIMIT
-        std::uint32_t max_drops;  // of a row; what drops more often counts as falling for ever
+        std::uint32_t max_drops;  // a row that is lowered more often is assumed to fall for ever
         std::uint64_t max_steps;
     };
     Fixpoint(const Lts &lts, const Tau &tau, const Options &options);
@@ -51,7 +51,7 @@ class Fixpoint {
     std::uint32_t drops() const { return drops_.empty() ? 0 : *std::max_element(drops_.begin(), drops_.end()); }
 
     void start(std::uint64_t steps_so_far);
-    // Takes over new weights; remembers for which groups of labels they changed.
+    // Sets new weights, and marks the groups of labels for which they have changed.
     void set_weights(const LabelWeights &weights, const std::vector<Cost> &costs);
     // Runs until nothing changes. False: the budget or `stop` ended it; the values are still too high and must not be used.
     bool run(const std::atomic<bool> &stop);

@@ -81,12 +81,12 @@ std::size_t Function::bytes() const {
     return sum;
 }
 
-// The file: 64-bit little-endian integers, and the tables as they lie in memory. For each factoring: whether it is transitive, rounds,
+// The file format: 64-bit little-endian integers, and the tables as they are in memory. For each factoring: whether it is transitive, rounds,
 // steps, number of factors; for each factor: number of variables, variables, size, fallback, length and numbers of its lookup,
 // then one byte for the width of the table (0: identity, 1: int16, 2: int32, 3: int64) and its rows.
 namespace {
 
-// Numbers are written as they lie in memory.
+// Numbers are written as they are in memory.
 static_assert(std::endian::native == std::endian::little);
 
 void put(std::string &out, std::int64_t value) { out.append(reinterpret_cast<const char *>(&value), sizeof value); }

@@ -9,7 +9,8 @@
 
 namespace misstep::dominance {
 
-// Numbers the relevant labels of a factor by their sets of transitions: equal sets, equal group. In order of first use.
+// The group of each relevant label of a factor: labels with equal sets of transitions have the same group. Groups are numbered
+// in order of first use.
 inline std::vector<int> label_groups(const Factor &factor) {
     std::vector<int> groups;
     std::vector<const Transitions *> first_of;

@@ -93,7 +93,7 @@ ComparisonIndex::Pull ComparisonIndex::pull(const int *dominating) {
     return best;
 }
 
-// Makes the row a source of the factoring, or finds that another one serves it.
+// Makes the row a source of the factoring, unless another source serves it.
 void ComparisonIndex::settle(std::size_t f, std::uint32_t row, const int *values) {
     const int self = rows_[f]->member(row);
     if (self < 0) return;

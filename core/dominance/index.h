@@ -10,24 +10,24 @@
 
 namespace misstep::dominance {
 
-// States with upper bounds u on h*, and what dominance says between them: h*(t) <= u(s) - D(s, t). Where that is negative, D or u is
-// wrong: a Contradiction.
+// States with upper bounds u on h*, and the bounds that follow from them by dominance: h*(t) <= u(s) - D(s, t). If such a bound is
+// negative, D or u is wrong: a Contradiction.
 //
-// Not every state with a bound is kept as a source. If u(x) - D(x, s) <= u(s) then x gives every state at least as good a bound as
-// s does, by the triangle inequality D(x, s) + D(s, t) <= D(x, t), and s is served by x. Pulling looks at the others only. The
-// inequality holds within one factoring, not for the maximum over several, so each factoring has sources of its own; and
-// not where values were truncated, so there nothing is dropped.
+// Not every state with a bound is kept as a source. If u(x) - D(x, s) <= u(s), then x gives every state at least as good a bound as
+// s does, by the triangle inequality D(x, s) + D(s, t) <= D(x, t), and x serves s. Pulling compares with sources only. The
+// inequality holds within one factoring but not for the maximum over several, so each factoring has its own sources. It need not
+// hold where values were truncated, and there no source is dropped.
 class ComparisonIndex {
    public:
     explicit ComparisonIndex(const Function &function);
-    // Settling many rows takes a comparison with all sources for each; who starts from the same rows again copies them.
+    // Adding many rows takes a comparison of each with all sources, so an index that starts with the same rows is copied.
     ComparisonIndex(const ComparisonIndex &other);
 
-    std::uint32_t add(const int *values);  // the same row for the same state
+    std::uint32_t add(const int *values);  // returns the row of the state, which is the same each time
     std::uint32_t size() const { return static_cast<std::uint32_t>(bounds_.size()); }
     void state(std::uint32_t row, int *values) const;
     Cost bound(std::uint32_t row) const { return bounds_[row]; }
-    void set_bound(std::uint32_t row, Cost bound);  // bounds only fall: a higher one is ignored
+    void set_bound(std::uint32_t row, Cost bound);  // bounds only decrease: a higher one is ignored
     void set_bounds(std::span<const Cost> bounds);  // one for each row; negative: none
 
     struct Pull {

@@ -9,15 +9,15 @@
 
 namespace misstep::dominance {
 
-// What it does to one factor to replace a label by another, or by nothing, in the same state: the worst over all transitions of
-// the first label of the best answer of the second. Labels count by group, and only groups with a label that
-// matters to another factor as well: nobody asks for the others.
+// How much one factor loses or gains if a label is replaced by another one, or by nothing, in the same state: the minimum over all
+// transitions of the first label of the best answer by the second. Values are kept by group, and only for groups with a label that
+// is relevant in another factor too, since only those are read.
 class LabelDominance {
    public:
-    // Above `max_cells` pairs of groups, a label can be replaced by one of its own group only.
+    // With more than `max_cells` pairs of groups, a label can only be replaced by one of its own group.
     LabelDominance(const Lts &lts, const std::vector<char> &asked, std::uint64_t max_cells);
 
-    int index(int group) const { return index_[group]; }  // -1: never asked for
+    int index(int group) const { return index_[group]; }  // -1: never read
     int count() const { return static_cast<int>(groups_.size()); }
     Cost between(int from, int to) const {
         if (between_.empty()) return from == to ? 0 : MINUS_INFINITY;
@@ -48,7 +48,7 @@ bool LabelDominance::update(const Lts &lts, D &&d) {
         changed = changed || place != value;
         place = value;
     };
-    // From nothing: at each state the best transition of the group; a state without one says no.
+    // Replacing nothing by a group: at each state the best transition of the group; -infinity if some state has none.
     std::vector<Cost> best(count(), MINUS_INFINITY), worst(count(), INFINITE_COST);
     std::vector<int> touched;
     std::vector<int> seen(count(), 0);

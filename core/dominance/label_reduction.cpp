@@ -10,7 +10,7 @@ namespace misstep::dominance {
 
 namespace {
 
-constexpr std::uint64_t STEPS_A_LABEL = 32;  // sorting them takes that much longer than looking at them
+constexpr std::uint64_t STEPS_A_LABEL = 32;  // sorting labels takes about that many times longer than reading them
 
 class Reduction {
    public:
@@ -21,7 +21,7 @@ class Reduction {
     std::uint64_t labels() const { return profiles_.size(); }
 
     bool reduce_for(int i) {
-        // Equal keys are sorted next to each other, and then compared in earnest.
+        // Labels are sorted by hash, and labels with equal hashes are then compared exactly.
         struct Key {
             Cost cost;
             std::uint64_t hash;
@@ -29,7 +29,7 @@ class Reduction {
         };
         std::vector<Key> keys;
         for (int label = 0; label < static_cast<int>(profiles_.size()); ++label)
-            if (!profiles_[label].empty())  // else it is irrelevant everywhere, or gone
+            if (!profiles_[label].empty())  // otherwise it is irrelevant everywhere, or has been merged
                 keys.push_back({factoring_.costs[label], hash_without(label, i), label});
         std::sort(keys.begin(), keys.end(), [](const Key &a, const Key &b) {
             return std::tuple(a.cost, a.hash, a.label) < std::tuple(b.cost, b.hash, b.label);

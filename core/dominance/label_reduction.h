@@ -5,9 +5,9 @@
 
 namespace misstep::dominance {
 
-// Merges labels that cost the same and differ in one factor only; there it gets all their transitions. Exact: which
-// transition to take in that factor is the planner's choice. Factors take turns in order until a round changes nothing.
-// Returns whether anything changed. It may stop at any time: `work` says when.
+// Merges labels that cost the same and differ in only one factor, where the merged label gets all their transitions. This is
+// exact, because the planner can choose the transition in that factor. All factors are tried in order until a round changes
+// nothing. Returns whether anything changed. The result is valid if the budget `work` ends it early.
 bool reduce_labels(Factoring &factoring, Work &work);
 
 }  // namespace misstep::dominance

@@ -8,7 +8,7 @@ namespace misstep::dominance {
 
 namespace {
 
-// Sums stay far from the ends of 64 bits: what falls below is no statement, what rises above is cut. Both only lower D.
+// Sums stay far from the limits of 64 bits: a lower sum becomes -infinity, and a higher one is cut off. Both only lower D.
 constexpr Cost SUM_LIMIT = Cost{1} << 60;
 
 }  // namespace

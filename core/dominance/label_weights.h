@@ -7,10 +7,10 @@
 
 namespace misstep::dominance {
 
-// What the other factors say when one factor answers a label by another: the sum of their label dominances.
+// The value to the other factors if one factor answers a label by another one: the sum of their label dominances.
 //
-// Labels that all other factors treat alike form a class, so that sums are taken once a pair of classes. An answer counts by
-// the group of its label in this factor: of the labels in a group the best one is taken, their own costs included.
+// Labels that are equivalent in all other factors form a class, so that sums are computed once for each pair of classes. Answers
+// are kept by the group of their label in this factor: the best label of the group counts, including its cost.
 class LabelWeights {
    public:
     // `uses[label]`: the factors a label is relevant in, and its group there.
@@ -27,12 +27,12 @@ class LabelWeights {
     std::uint64_t work() const;  // of one update, roughly
 
     void update(const std::vector<LabelDominance> &dominance);
-    // Answering a label of the class by the best label of a group, or by nothing. The answer's cost is taken off.
+    // The value of answering a label of the class by the best label of a group, or by nothing. The cost of the answer is subtracted.
     Cost answer(int label_class, int group) const {
         return answers_[static_cast<std::size_t>(label_class) * groups_ + group];
     }
     Cost nothing(int label_class) const { return nothing_[label_class]; }
-    // Answering a label of one class by one of another, whose cost is not taken off.
+    // The value of answering a label of one class by a label of another, whose cost is not subtracted.
     Cost between(int from, int to, const std::vector<LabelDominance> &dominance) {
         return weight(terms_[from], terms_[to], dominance);
     }

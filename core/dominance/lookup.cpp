@@ -122,8 +122,8 @@ std::optional<Lookup> Lookup::read(std::span<const std::int64_t> &in, std::span<
                 return {};
             if (seen[variable]++) return {};
         } else {
-            // A tree: each part has one whole, and its ids index the table. Any other negative number could lose its sign when
-            // it is made shorter.
+            // An inner node. Each node may be a part of only one other node, and its ids index that node's table. A negative
+            // number other than -1 is refused, since it could become positive when it is converted to a shorter type.
             if (variable != -1) return {};
             if (left < 0 || left >= i || right < 0 || right >= i || left == right || used[left]++ || used[right]++)
                 return {};

@@ -14,10 +14,10 @@ inline constexpr int PRUNED = -1;
 
 // Which abstract state of a factor a concrete state belongs to.
 //
-// It remembers how the factor came about: a leaf maps the values of a variable, an inner node the pairs of its two
-// parts. Values that were pruned map to PRUNED, and a pair with a pruned part is pruned. A factor with one state
-// left still has such a table: that a value was pruned is all it has to say, and leaving the factor out
-// would give dead ends finite bounds.
+// A tree that follows the construction of the factor: a leaf maps the values of a variable, an inner node maps the pairs of
+// states of its two parts. Values that were pruned map to PRUNED, and a pair with a pruned part is pruned. A factor with one
+// state left still needs such a table, because it says which values were pruned: without the factor, dead ends would get
+// finite bounds.
 class Lookup {
    public:
     static Lookup leaf(int variable, int domain_size);
@@ -26,7 +26,7 @@ class Lookup {
     // Replaces each abstract state by renamed[state], which may be PRUNED.
     void rename(std::span<const int> renamed);
 
-    // Evaluates by one table over all its variables from now on, unless that would have more entries than this.
+    // From now on evaluates by one table over all its variables, unless that table would have more than `max_entries` entries.
     void flatten(std::span<const int> domain_sizes, std::size_t max_entries);
 
     int operator()(const int *values) const {

@@ -7,8 +7,8 @@
 
 namespace misstep::dominance {
 
-// A factor laid out for the simulation: labels with the same transitions form a group, and the transitions are kept once a
-// group, in the three orders they are read in.
+// A factor in the form that the simulation needs: labels with the same transitions form a group, and the transitions are kept
+// once for each group, in the three orders in which they are read.
 class Lts {
    public:
     explicit Lts(const Factor &factor);
@@ -33,7 +33,7 @@ class Lts {
     // The relevant labels, in increasing order, and their groups.
     const std::vector<int> &labels() const { return labels_; }
     const std::vector<int> &group_of() const { return group_of_; }
-    // Does each state have a loop with this group?
+    // Whether each state has a loop with this group.
     bool loops_everywhere(int group) const { return loops_everywhere_[group] != 0; }
 
     std::span<const Transition> group(int g) const {

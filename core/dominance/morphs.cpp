@@ -40,7 +40,7 @@ std::vector<Morph> Morphs::single(const int *dominating) const {
 std::vector<Morph> Morphs::best(const int *dominating, std::size_t count) const {
     std::vector<Morph> found;
     for (std::size_t f = 0; f < representatives_.size(); ++f) best_of(static_cast<int>(f), dominating, count, found);
-    // A state may owe its best value to another factoring than the one that found it.
+    // The best value of a state may come from another factoring than the one that found the state.
     for (Morph &morph : found) morph.value = function_.value(morph.values.data(), dominating);
     std::sort(found.begin(), found.end(), better);
     found.erase(
@@ -50,8 +50,9 @@ std::vector<Morph> Morphs::best(const int *dominating, std::size_t count) const 
     return found;
 }
 
-// The best sums of one entry from each of several sorted lists. A choice is a place in each list; its successors move one place on
-// in the last list that has moved, or in a later one, so that each choice is made once and never before a better one.
+// Finds the best sums of one entry from each of several sorted lists. A choice is a position in each list. Its successors advance
+// by one position in the last list that has been advanced, or in a later one. So each choice is generated once, and never before a
+// better one.
 void Morphs::best_of(int f, const int *dominating, std::size_t count, std::vector<Morph> &found) const {
     const std::vector<FactorTable> &factors = function_.factorings()[f].factors;
     std::vector<int> ids(factors.size());
@@ -68,7 +69,7 @@ void Morphs::best_of(int f, const int *dominating, std::size_t count, std::vecto
                 lists[i].push_back({value, x});
         std::stable_sort(lists[i].begin(), lists[i].end(),
                          [](const Option &a, const Option &b) { return a.value > b.value; });
-        top += lists[i][0].value;  // the state itself is in its list
+        top += lists[i][0].value;  // no list is empty, since the state itself is in it
     }
     struct Choice {
         Cost value;

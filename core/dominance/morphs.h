@@ -12,15 +12,15 @@ struct Morph {
     Cost value;  // D(morph, t)
 };
 
-// States s about which D(s, t) says something for a given t: what a state-morphing oracle runs its policy on.
+// States s with a finite D(s, t) for a given t. A state-morphing oracle runs the policy on them.
 class Morphs {
    public:
     explicit Morphs(const Function &function);
 
     // All states that differ from t in one variable and have D(s, t) > -infinity, best first, then by variable and value.
     std::vector<Morph> single(const int *dominating) const;
-    // The `count` best states other than t, however many factors differ. One state stands for all that a factor does not tell apart. Best
-    // first, then by values.
+    // The `count` best states other than t, whatever the number of factors that differ. One state represents all states with the same
+    // abstract states. Best first, then by values.
     std::vector<Morph> best(const int *dominating, std::size_t count) const;
 
    private:

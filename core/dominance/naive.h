@@ -8,9 +8,9 @@
 
 namespace misstep::dominance::naive {
 
-// The inequalities of quantitative simulation as they are written down: for every pair of states, every challenge, every walk of
-// internal moves and every answer, over and over again. Slow but obviously right: the twin that `simulate` is tested
-// against. It shares nothing with it but the factors. No budgets.
+// The inequalities of quantitative simulation, evaluated literally: for every pair of states, every challenge, every path of
+// internal moves and every answer, until nothing changes. It is slow but obviously right, and `simulate` is tested against it.
+// The two share nothing but the factors. It has no budgets.
 class Reference {
    public:
     Reference(const Factoring &factoring, const SimulationOptions &options)
@@ -29,9 +29,9 @@ class Reference {
     }
     std::vector<std::vector<Cost>> d;    // by factor: size * size, dominated * size + dominating
     std::vector<std::vector<Cost>> tau;  // by factor: size * size, from * size + to
-    int rounds = 0;                      // of all factors, until no label is worth less than before
+    int rounds = 0;                      // over all factors, until no label dominance decreases any more
 
-    // What it is worth to the other factors that factor i answers label l by label r; -1 is doing nothing.
+    // The value to the other factors if factor i answers label l by label r; -1 is doing nothing.
     Cost weight(int i, int l, int r) const {
         return weights_[(static_cast<std::size_t>(i) * labels() + l) * (labels() + 1) + r + 1];
     }

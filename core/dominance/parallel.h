@@ -14,9 +14,8 @@
 
 namespace misstep::dominance {
 
-// Runs work(i) for i = 0..count-1 on several threads, while the calling thread watches the limits. The work must look
-// at `stop`
-// now and then. An exception (of the work, or Ctrl-C in the poll callback) stops everything and is thrown again here.
+// Runs work(i) for i = 0..count-1 on several threads, while the calling thread checks the limits. The work must test `stop`
+// now and then. An exception (of the work, or Ctrl-C in the poll callback) stops everything and is rethrown here.
 class Crew {
    public:
     Crew(int threads, const Limits &limits) : threads_(threads), limits_(limits), start_(Clock::now()) {}
@@ -53,7 +52,7 @@ class Crew {
         try {
             while (static_cast<int>(crew.size()) < wanted) crew.emplace_back(loop);
         } catch (const std::system_error &) {
-            // The system has no more threads for us. The result does not depend on how many there are.
+            // The system gives us no more threads. The result does not depend on their number.
             if (crew.empty()) throw;
             const std::lock_guard lock(mutex);
             running -= wanted - static_cast<int>(crew.size());

@@ -65,7 +65,7 @@ std::vector<char> reachable(const Factor &factor, const std::vector<Cost> &costs
     return seen;
 }
 
-// False: the initial state is gone.
+// False if the initial state was removed.
 bool prune_states(Factor &factor, const std::vector<Cost> &costs, bool unreachable) {
     fill_distances(factor, costs);
     std::vector<char> keep(factor.size, 1);
@@ -88,7 +88,7 @@ void prune(Factoring &factoring, bool unreachable) {
         std::vector<int> dead;
         for (Factor &factor : factoring.factors) {
             if (!factor.dirty) continue;
-            // What the pruned states leave can be pruned again only after labels have gone.
+            // A factor has to be pruned again only after labels were removed from it.
             if (!prune_states(factor, factoring.costs, unreachable)) {
                 factoring.solvable = false;
                 return;

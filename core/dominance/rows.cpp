@@ -12,7 +12,7 @@ class FactoringRows : public Rows {
    public:
     FactoringRows(const Function &function, int factoring) : function_(function), factoring_(factoring) {
         const std::vector<FactorTable> &factors = function.factorings()[factoring].factors;
-        // Low enough that no finite values make up for it, high enough that as many as there are factors fit.
+        // So low that finite values cannot raise the sum to a finite value, and so high that the sum over all factors fits.
         none_ = std::numeric_limits<Sum>::min() / 2 / static_cast<Sum>(factors.size());
         order_.resize(factors.size());
         std::iota(order_.begin(), order_.end(), 0);
@@ -66,7 +66,7 @@ class FactoringRows : public Rows {
         }
     }
     void compare(const int *members, int count, Cost *dominated, Cost *dominating) override {
-        // Laying the vectors out pays only if there is something to compare them with.
+        // Copying the vectors takes longer than it saves if only a few members are compared.
         if (!prepared_ && count < 64) return compare_directly(members, count, dominated, dominating);
         prepare();
         for (int done = 0; done < count; done += BLOCK) {

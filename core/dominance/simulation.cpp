@@ -51,7 +51,7 @@ class Run {
                                      : std::make_unique<Fixpoint<V>>(factors[i], tau[i], own));
             if (!fixpoints_[i] || labels_.weights[i].work() > 4 * options.max_cells) fallback_[i] = Fallback::cells;
         }
-        // Large factors first, so that no thread is left with one at the end.
+        // Large factors come first, so that no thread works on one alone at the end.
         order_.resize(count_);
         std::iota(order_.begin(), order_.end(), 0);
         std::stable_sort(order_.begin(), order_.end(),
@@ -88,7 +88,7 @@ class Run {
         if (fixpoints_[i]) fixpoints_[i]->fall_back();
     }
 
-    // All factors by turns with the same weights (so that the number of threads does not matter), then new weights.
+    // In each round all factors use the same weights, so that the number of threads does not matter. Then the weights are updated.
     void descend() {
         std::vector<char> stale(count_, 1);
         crew_.run(count_, [&](int position) {
@@ -135,7 +135,7 @@ class Run {
         give_up(i, Fallback::time);
     }
 
-    // Labels that are no loss in all other factors, at the price of the gain that they may be.
+    // Offers labels whose loss in the other factors is bounded as internal moves. The loss is added to their cost.
     bool offer_noop_labels() {
         bool any = false;
         for (int i = 0; i < count_; ++i)
@@ -177,7 +177,8 @@ Simulation run(const Factoring &factoring, const std::vector<Lts> &factors, TauS
     Simulation result;
     result.rounds = work.rounds();
     result.steps = work.steps();
-    // Proven for the solution itself. What was cut may do without it, so it is looked at.
+    // The triangle inequality is proven for the solution itself. It need not hold for tables that were truncated, so those are
+    // checked.
     bool proven = options.strict && !options.noop_tau;
     for (std::size_t i = 0; i < factors.size(); ++i) {
         const Factor &factor = factoring.factors[i];
@@ -233,7 +234,7 @@ Simulation simulate(const Factoring &factoring, const SimulationOptions &options
         factors.emplace_back(factor);
     }
     TauSystem tau(factors, factoring.costs, {options.tau, options.recursive_tau, options.max_cells, options.max_steps});
-    // Internal moves that come later may be longer, so noop labels get the wide type at once.
+    // Noop labels can make later internal moves more expensive than the bound above, so the wide type is used with them.
     if (!options.noop_tau && magnitude(factoring, tau, options) <= Fixpoint<std::int32_t>::LIMIT)
         return run<std::int32_t>(factoring, factors, tau, options, crew);
     return run<std::int64_t>(factoring, factors, tau, options, crew);

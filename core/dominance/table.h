@@ -12,11 +12,11 @@
 
 namespace misstep::dominance {
 
-// No statement: less than any number.
+// Means that nothing is known. Less than any number.
 inline constexpr Cost MINUS_INFINITY = -INFINITE_COST;
 
-// D of one factor: how much better the dominating abstract state is than the dominated one. Two bytes a pair where the
-// values fit, else four or eight; none for the table that says nothing but D(x, x) = 0.
+// D of one factor: how much better the dominating abstract state is than the dominated one. A pair takes two bytes if the values
+// fit, otherwise four or eight; the identity table, where only D(x, x) = 0 is known, takes none.
 class Table {
    public:
     Table() = default;
@@ -28,7 +28,7 @@ class Table {
     int bytes_per_pair() const;
     std::size_t bytes() const { return static_cast<std::size_t>(size_) * size_ * bytes_per_pair(); }
 
-    // Calls back with a pointer to the values, row by row; a null pointer for the identity.
+    // Calls visit with a pointer to the values, row by row; a null pointer for the identity.
     template <class Visit>
     auto visit(Visit &&visit) const {
         switch (values_.index()) {
@@ -50,12 +50,12 @@ class Table {
         });
     }
 
-    // Largest size of a finite value, and how many pairs are finite.
+    // The largest absolute value of a finite entry, and the number of finite entries.
     Cost magnitude() const;
     std::uint64_t finite() const;
 
     void write(std::string &out) const;
-    // Empty if there are too few bytes or they make no table of that size.
+    // Empty if there are too few bytes or they are not a table of that size.
     static std::optional<Table> read(std::string_view &in, int size);
 
    private:

@@ -58,7 +58,7 @@ void TauSystem::close() {
         for (std::size_t i = 0; i < factors_.size(); ++i)
             if (dirty_[i]) compute_distances(static_cast<int>(i));
         if (!options_.enabled || !options_.recursive) return;
-        // The costs of this round come from the distances of the round before, so the nesting of walks has a bottom.
+        // The costs of this round use the distances of the previous round, so the recursion is well-founded.
         bool changed = false;
         for (std::size_t label = 0; label < uses_.size(); ++label)
             for (const Use &use : uses_[label])
@@ -109,7 +109,7 @@ void TauSystem::compute_distances(int factor) {
     }
     for (int s = 0; s < n; ++s) tau.first[s + 1] += tau.first[s];
 
-    // Backwards from each state. Internal moves that cost nothing are fine.
+    // Searches backwards from each state. Internal moves may cost 0.
     tau.distance.assign(static_cast<std::size_t>(n) * n, INFINITE_COST);
     Cost farthest = 0;
     std::vector<Cost> to_goal(n);
@@ -136,7 +136,7 @@ void TauSystem::compute_distances(int factor) {
     }
     if (farthest < INFINITE_COST) tau.there_and_back = 2 * farthest;
 
-    // A move that costs more than a detour is never needed.
+    // A move that is more expensive than another path between its states is never needed.
     std::vector<int> first(n + 1, 0);
     std::size_t kept = 0;
     for (int s = 0; s < n; ++s) {

@@ -6,7 +6,8 @@ namespace misstep::dominance {
 
 namespace {
 
-// -infinity is lower on the left side than on the right, so that comparing the sums needs no cases.
+// The number for -infinity is lower on the left side than on the right, so that the sums can be compared without case
+// distinctions.
 template <class V>
 bool holds(const Table &table) {
     constexpr V RIGHT = std::numeric_limits<V>::min() / 4, LEFT = 2 * RIGHT;

@@ -7,12 +7,12 @@
 
 namespace misstep::dominance {
 
-// A priority queue of states, highest value first, for values that never rise above the last one taken out: the shape of a
-// shortest-path search with the signs turned. Values close to the highest have buckets of their own, the others share a heap.
+// A priority queue of states, highest value first, for values that never exceed the last one taken out, as in a shortest-path
+// search with negated costs. Values close to the highest one have buckets, the others are in a heap.
 template <class V>
 class ValueQueue {
    public:
-    // For an empty queue: no value will be above this one.
+    // Must be called when the queue is empty. No value will be above `top`.
     void start(V top) {
         top_ = top;
         cursor_ = 0;

@@ -6,13 +6,13 @@
 
 namespace misstep::dominance {
 
-// The budget of building factors: `limits.expansions` counts labels and transitions looked at, so that it ends at the same
-// place on every machine.
+// The budget for building factors. `limits.expansions` counts the labels and transitions read, so that the result is the same on
+// every machine.
 class Work {
    public:
     explicit Work(const Limits &limits) : watch_(limits) {}
 
-    // True: stop.
+    // True if a limit is reached and the work has to stop.
     bool spend(std::uint64_t steps) {
         progress_.expansions += steps;
         if (limit_ == Limit::none) limit_ = watch_.check(progress_, [] { return std::size_t{0}; });

@@ -10,7 +10,7 @@ std::int64_t find_invalid_value(const Task &task, const std::int32_t *states, st
     const std::size_t width = domains.size();
     for (std::size_t i = 0; i < count; ++i) {
         const std::int32_t *row = states + i * width;
-        bool valid = true;  // no early exit: the compiler vectorises this
+        bool valid = true;  // no early exit, so that the compiler vectorises the loop
         for (std::size_t v = 0; v < width; ++v)
             valid &= static_cast<std::uint32_t>(row[v]) < static_cast<std::uint32_t>(domains[v]);
         if (valid) continue;
@@ -26,7 +26,7 @@ void applicable_batch(const SuccessorGenerator &generator, const std::int32_t *s
     offsets.assign(1, 0);
     offsets.reserve(count + 1);
     operators.clear();
-    // All operators fit, so that the inner loop need not ask.
+    // The buffer has room for all operators, so that the inner loop needs no check.
     std::vector<OperatorId> found(generator.task().operator_count());
     for (std::size_t i = 0; i < count; ++i) {
         let_interrupt();

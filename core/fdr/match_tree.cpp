@@ -49,7 +49,7 @@ class Builder {
                 facts.erase(tested);
             }
         }
-        // A table over the whole domain is the fastest test, but wastes memory where few values lead on.
+        // A table over the whole domain is the fastest test, but wastes memory where few values have a child.
         const int domain = domain_sizes_[variable];
         const bool dense = by_value.size() > 3 && 8 * static_cast<int>(by_value.size()) >= domain;
         const std::size_t at = code_.size();
@@ -74,7 +74,7 @@ class Builder {
     }
 
    private:
-    // Testing the variable that most assignments mention leaves the fewest to look at whatever its value is.
+    // The variable that most assignments mention leaves the fewest of them below each value.
     int most_mentioned(const std::vector<int> &ids) {
         int best = -1;
         for (int id : ids)

@@ -21,14 +21,14 @@ struct PackedValues {
     int operator[](int variable) const { return packer.get(state, variable); }
 };
 
-// A decision tree over partial assignments: finds all those that hold in a state without looking at the others.
+// A decision tree over partial assignments: finds all those that hold in a state without testing each one.
 //
-// It serves forwards (preconditions of operators: the successor generator) and backwards (what must hold after
-// an operator: the predecessor generator). The tree lies in one array of integers. A node is
+// The successor generator uses it with the preconditions of operators, the predecessor generator with what must hold
+// after an operator. The tree lies in one array of integers. A node is
 //     n, id_1 .. id_n, variable, any, child of value 0, child of value 1, ...     (dense)
 //     n, id_1 .. id_n, ~variable, any, k, value_1, child_1, .. value_k, child_k   (sparse: few values tested)
 //     n, id_1 .. id_n, END                                                        (leaf)
-// where the ids are the assignments complete at this node, `any` is the child of those that do not mention the
+// where the ids are the assignments that are complete at this node, `any` is the child of those that do not mention the
 // variable, and a child is the position of its node, 0 for none.
 class MatchTree {
    public:

@@ -59,7 +59,7 @@ void PredecessorGenerator::for_each_predecessor(OperatorId op, const int *values
     for (int variable : free) state[variable] = 0;
     while (true) {
         emit(state.data());
-        std::size_t i = 0;  // the next combination, like an odometer
+        std::size_t i = 0;  // the next combination of values, counted up like an odometer
         while (i < free.size() && ++state[free[i]] == task_.domain_sizes()[free[i]]) state[free[i++]] = 0;
         if (i == free.size()) return;
     }

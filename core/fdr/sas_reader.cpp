@@ -56,7 +56,8 @@ class Reader {
         return line;
     }
 
-    // A name, with its blanks made uniform: the translator leaves one behind an action without parameters.
+    // A name without blanks at its ends and with single blanks inside: the translator writes a blank behind the name of an
+    // action without parameters.
     std::string name_line(const char *of) {
         const std::string expected = "the name of " + std::string(of);
         std::string name;
@@ -99,7 +100,8 @@ class Reader {
         finish(rest, expected);
         return value;
     }
-    // A count of things that take a line each: more than the lines left would only exhaust the memory.
+    // A count of things that take at least one character each. A count that is larger than the rest of the file is refused
+    // before memory is reserved for it.
     int count(const std::string &of) {
         const int value = number("the number of " + of);
         if (static_cast<std::size_t>(value) > text_.size() - std::min(position_, text_.size()))
@@ -125,7 +127,7 @@ class Reader {
         return fact;
     }
 
-    // Facts of one condition: each variable at most once.
+    // A condition may mention each variable at most once.
     void add_to_condition(std::vector<Fact> &condition, Fact fact, const char *of) const {
         for (const Fact &other : condition)
             if (other.variable == fact.variable)

@@ -6,7 +6,7 @@
 
 namespace misstep {
 
-// Applicable operators are mostly a handful, in almost sorted order: inserting them beats a general sort.
+// Sorts applicable operators. They are mostly few and almost sorted, where insertion sort is faster than a general sort.
 inline void sort_few(OperatorId *begin, OperatorId *end) {
     constexpr int FEW = 24;
     if (end - begin > FEW) {

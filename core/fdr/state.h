@@ -8,8 +8,8 @@
 
 namespace misstep {
 
-// A state as a value: what users hold, store and exchange. It names no task and no process; searches work on
-// packed states and ids instead.
+// A state as a value: what users hold, store and exchange. It depends on no task object and no process. Searches work
+// on packed states and ids instead.
 class State {
    public:
     explicit State(std::vector<int> values) : values_(std::move(values)) {}
@@ -22,7 +22,7 @@ class State {
     friend bool operator==(const State &a, const State &b) { return a.values_ == b.values_; }
     friend auto operator<=>(const State &a, const State &b) { return a.values_ <=> b.values_; }
 
-    // The task whose domains the values were last checked against (0: none), so that it is done once.
+    // The task whose domains the values were last checked against (0: none), so that the check is done once.
     mutable std::uint64_t checked_for = 0;
 
    private:

@@ -16,7 +16,7 @@ namespace misstep {
 // the number of steps, so that following `best_operator` reaches a goal even through zero-cost loops.
 class StateSpace {
    public:
-    // Enumerates until done or a limit (limits.expansions counts states) bites: see `limit()`.
+    // Enumerates until done or until a limit is reached (limits.expansions counts states): see `limit()`.
     StateSpace(const SuccessorGenerator &generator, const std::vector<std::vector<int>> &roots, const Limits &limits);
 
     bool complete() const { return limit_ == Limit::none; }
@@ -32,7 +32,7 @@ class StateSpace {
     const std::vector<OperatorId> &operators() const { return operators_; }
     const std::vector<StateId> &targets() const { return targets_; }
 
-    // The breadth-first tree: who found the state, and by which operator (roots: NO_STATE, NO_OPERATOR).
+    // The breadth-first tree: from which state a state was found, and by which operator (roots: NO_STATE, NO_OPERATOR).
     const std::vector<StateId> &parents() const { return parents_; }
     const std::vector<OperatorId> &parent_operators() const { return parent_operators_; }
 

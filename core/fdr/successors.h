@@ -20,7 +20,7 @@ class SuccessorGenerator {
     void for_each_applicable(const Values &values, Emit &&emit) const {
         tree_.match(values, emit);
     }
-    // In increasing order: what users see, and what "the first applicable operator" means.
+    // In increasing order, which is also the order that users see: "the first applicable operator" is the lowest id.
     void applicable(const int *values, std::vector<OperatorId> &result) const;
 
     // Applies an operator to a packed state. `to` must not be `from`.

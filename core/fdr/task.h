@@ -79,7 +79,7 @@ class Task {
         return {effects_[e],
                 {conditions_.data() + condition_offsets_[e], conditions_.data() + condition_offsets_[e + 1]}};
     }
-    // The facts written, without their conditions: all there is to say of an operator with no conditional effect.
+    // The facts that the effects write, without conditions. They describe an operator without conditional effects fully.
     std::span<const Fact> effect_facts(OperatorId op) const {
         return {effects_.data() + effect_offsets_[op], effects_.data() + effect_offsets_[op + 1]};
     }

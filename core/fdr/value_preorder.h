@@ -6,18 +6,19 @@
 
 namespace misstep {
 
-// Which states are at least as good as others, seen from the text of the task alone.
+// Which states are at least as good as others, as far as the description of the task alone shows it.
 //
-// A value that no precondition, no goal and no effect condition mentions is never needed: a plan that works while the
-// variable has it works with any other value too. So a state that agrees with another one wherever that one has a needed
-// value is at least as good: every plan of the other state is a plan from it, at the same cost. A conditional effect can
-// also fire where it should not, so every value of a variable that conditions mention counts as needed.
+// A value that no precondition, no goal and no effect condition mentions is never needed: a plan that works with this
+// value works with every other value of the variable. So let state s agree with state t on each variable that has a
+// needed value in t. Then s is at least as good as t: every plan of t is a plan of s, at the same cost. In s, however, a
+// conditional effect might fire that does not fire in t, so every value of a variable that conditions mention counts as
+// needed.
 class ValuePreorder {
    public:
     explicit ValuePreorder(const SuccessorGenerator &generator);
 
     bool is_needed(Fact fact) const { return needed_[task_.fact_id(fact)] != 0; }
-    // The facts that a state at least as good as this one must share.
+    // The facts of this state that another state must share to be at least as good.
     std::vector<Fact> needed_facts(const int *state) const;
     // Whether every plan of `other` is a plan from `state`.
     bool at_least(const int *state, const int *other) const {
@@ -26,7 +27,8 @@ class ValuePreorder {
         return true;
     }
 
-    // The same on packed states, for one that is compared with many: its words, and behind them the bits that matter.
+    // The same test on packed states, for one target that is compared with many states. A packed target consists of the
+    // words of the state and, behind them, a mask of the bits that must agree.
     void pack_target(const int *state, std::uint64_t *target) const;
     int target_words() const { return 2 * packer_.words(); }
     bool reaches(const std::uint64_t *state, const std::uint64_t *target) const {

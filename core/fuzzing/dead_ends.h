@@ -10,8 +10,8 @@
 
 namespace misstep {
 
-// Recognises states without a plan, so that walks keep out of them (line 8 of the fuzzers). May miss dead ends, and
-// then a test is wasted; may never call a solvable state dead, because then bugs would be hidden.
+// Recognises states without a plan, so that walks avoid them (line 8 of the papers' fuzzers). It may miss a dead end,
+// which wastes a test. It may never call a solvable state a dead end, because that would hide bugs.
 class DeadEnds {
    public:
     virtual ~DeadEnds() = default;
@@ -23,7 +23,7 @@ class NoDeadEnds : public DeadEnds {
     bool is_dead(const int *) override { return false; }
 };
 
-// The goal cannot be reached even if nothing is ever deleted: what the papers use.
+// States from which the goal cannot be reached in the delete relaxation. The papers use this test.
 class RelaxedDeadEnds : public DeadEnds {
    public:
     explicit RelaxedDeadEnds(std::shared_ptr<const RelaxedTask> relaxed) : hmax_(std::move(relaxed)) {}
@@ -33,7 +33,7 @@ class RelaxedDeadEnds : public DeadEnds {
     HMax hmax_;
 };
 
-// A small greedy search that runs out of states is a proof as well, but not one that runs out of budget.
+// An exhausted greedy search is a proof as well. A search that its budget ends proves nothing.
 class SearchDeadEnds : public DeadEnds {
    public:
     SearchDeadEnds(const SuccessorGenerator &generator, std::shared_ptr<const RelaxedTask> relaxed,

@@ -13,13 +13,14 @@
 
 namespace misstep {
 
-// The h of P24's biases: h(x) to the goal, and h(x, y) from state to state. INFINITE_COST proves that there is no path.
+// The estimate h in the biases of P24: h(x) to the goal, and h(x, y) from state to state. INFINITE_COST proves that there
+// is no path.
 class Estimate {
    public:
     virtual ~Estimate() = default;
     virtual Cost to_goal(StateId state) = 0;
     virtual Cost between(StateId from, StateId to) = 0;
-    // Meant to be h*. Exact distances obey the triangle inequality, which makes some maximisations of P24 unnecessary.
+    // Whether the estimate is h*. Exact distances obey the triangle inequality, so some maximisations of P24 are not needed.
     virtual bool exact() const { return false; }
 
     // Whether a distance since the last call of `forget_cuts` is only a lower bound because its search was cut.
@@ -30,8 +31,8 @@ class Estimate {
     bool was_cut_ = false;
 };
 
-// hFF. One exploration serves all targets from a source, and the sources used last keep theirs: the runs of neighbouring
-// states soon merge, so sources come back.
+// hFF. One exploration serves all targets from a source. The explorations of the most recent sources are kept, because the
+// runs of neighbouring states soon merge and so use the same sources again.
 class FFEstimate : public Estimate {
    public:
     static constexpr std::size_t MAX_BYTES = std::size_t{64} << 20;
@@ -41,7 +42,8 @@ class FFEstimate : public Estimate {
     Cost between(StateId from, StateId to) override;
 
    private:
-    // Room for a run of B_state = 50 steps even if that takes more memory, otherwise its sources push each other out.
+    // There is room for a run of B_state = 50 steps even if that takes more memory. Otherwise the sources of one run would
+    // evict each other.
     static constexpr std::size_t LEAST = 64;
     static constexpr std::size_t MOST = 512;
     static constexpr Cost UNKNOWN = -1;
@@ -63,7 +65,7 @@ class FFEstimate : public Estimate {
     std::vector<int> values_;
 };
 
-// The same values with one exploration per pair and no cache: what the fast version is compared with.
+// The same values with one exploration per pair and no cache. The fast version is tested against this one.
 class NaiveFFEstimate : public Estimate {
    public:
     NaiveFFEstimate(const PolicyGraph &graph, std::shared_ptr<const RelaxedTask> relaxed)
@@ -79,8 +81,9 @@ class NaiveFFEstimate : public Estimate {
     std::vector<Fact> facts_;
 };
 
-// h* by A* with LM-cut, where the state space is too large to be known. A search that hits a limit gives its lower bound.
-// Distances are kept, but each is found from nothing: what a search may learn from another would depend on the order.
+// h* by A* with LM-cut, for state spaces that are too large to be enumerated. A search that reaches a limit gives its
+// lower bound. Distances are kept, but no search uses the results of another one, since results would then depend on the
+// order of the searches.
 class SearchEstimate : public Estimate {
    public:
     SearchEstimate(const PolicyGraph &graph, Limits limits)
@@ -114,7 +117,7 @@ class SearchEstimate : public Estimate {
     std::unordered_map<std::uint64_t, Distance> between_;
 };
 
-// h*, where the whole state space is known. States outside of it have no distance, which is an error.
+// h*, where the whole state space is known. A state outside of it is an error.
 class ExactEstimate : public Estimate {
    public:
     static constexpr std::size_t MAX_BYTES = std::size_t{128} << 20;

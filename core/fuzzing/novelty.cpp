@@ -9,7 +9,7 @@ NoveltyStore::NoveltyStore(const Task &task, int arity, std::uint64_t max_bits, 
     : task_(task), arity_(std::min(arity, task.variable_count())), max_tuples_(max_tuples) {
     if (arity < 1 || arity > MAX_ARITY) throw std::invalid_argument("the arity is 1, 2 or 3");
     if (arity_ == 3) {
-        // Three facts in one number.
+        // The ids of three facts have to fit in one 64-bit number.
         if (task.fact_count() >= 1 << 21) throw std::invalid_argument("too many facts to count triples of them");
         return;
     }

@@ -10,13 +10,13 @@ namespace misstep {
 
 // Which facts (arity 1), pairs (2) or triples of facts (3) occur in the states inserted so far.
 //
-// A state is novel if it has one that occurs in none of them. A new fact makes new pairs and triples, so the tuples of the
-// full size are enough, except in a task that has fewer variables. Testing and inserting are separate: a test must not
-// change what later tests say.
+// A state is novel if it has a tuple that occurs in none of them. A new fact makes new pairs and triples, so tuples of the
+// full size are enough, except in a task with fewer variables. Testing and inserting are separate, because a test must not
+// change the results of later tests.
 //
 // Facts and pairs are bits of one array, indexed by (variable, variable, value, value); triples, and pairs whose array
-// would be too large, live in a hash set of numbers that name them. The set takes in a limited number and is full then:
-// tuples that are not in it count as new ever after, so a full store lets more states pass, never fewer.
+// would be too large, are kept in a hash set of numbers. The set has a limited size. When it is full, tuples that are not
+// in it always count as new, so a full store calls more states novel, never fewer.
 class NoveltyStore {
    public:
     static constexpr int MAX_ARITY = 3;
@@ -29,7 +29,7 @@ class NoveltyStore {
     void insert(const int *values);
 
     std::uint64_t tuples() const { return tuples_; }  // distinct ones that are kept
-    bool full() const { return full_; }               // one was not taken in
+    bool full() const { return full_; }               // some tuple could not be inserted
 
    private:
     template <class Visit>  // returns false to stop

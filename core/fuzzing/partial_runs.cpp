@@ -17,8 +17,8 @@ PartialRuns::PartialRuns(PolicyGraph &graph, std::vector<StateId> candidates, st
 
 const std::vector<StateId> &PartialRuns::advance() {
     pending_.clear();
-    // At least what the rule leaves, for every run that it allows: a run is known to take the steps of its front unless its
-    // own share ends before, and then nothing is left for the runs after it anyway.
+    // For every run that the rule allows, `left` is at least the budget that the rule leaves for it: each earlier run takes at
+    // least the steps of its front, unless its own share ends before, and then nothing is left for later runs anyway.
     std::uint32_t left = expansion_budget_;
     for (std::size_t k = 0; k < fronts_.size() && left > 0; ++k) {
         const std::uint32_t limit = std::min(left, state_budget_);

@@ -9,12 +9,13 @@
 namespace misstep {
 
 // Runs from all candidates of one expansion within two budgets (lines 10 to 13 of P24): each run may take `state_budget`
-// steps, all of them together `expansion_budget`, and they take from it in the order of the candidates. When it is used
-// up, the candidates that are left do not count.
+// steps, and all runs together `expansion_budget` steps, in the order of the candidates. When the latter is used up, the
+// remaining candidates are ignored.
 //
-// That rule is sequential, and a policy outside wants to be asked in batches. So all runs advance together, each as
-// far as the rule could still let it go: what is left for a run is at most the budget less the steps that the runs before
-// it are known to take. The policy may be asked about a few states more than one by one; the result is the same.
+// That rule is sequential, but a policy that is not native should be asked in batches. So all runs advance together, each
+// as far as the rule may still allow: the budget of a run is at most the total budget less the steps that the earlier runs
+// are known to take. The policy may be asked in a few more states than one run after the other would need. The result is
+// the same.
 class PartialRuns {
    public:
     PartialRuns(PolicyGraph &graph, std::vector<StateId> candidates, std::uint32_t state_budget,
@@ -22,12 +23,12 @@ class PartialRuns {
 
     const PolicyGraph &graph() const { return graph_; }
 
-    // States that the policy has to be asked about, each once. Empty: all runs are known.
+    // States in which the policy has to be asked, each once. Empty: all runs are known.
     const std::vector<StateId> &advance();
-    // Instead of that, with a native policy: one run after the other.
+    // To be used instead of `advance` with a native policy: one run after the other.
     Limit run(NativePolicy &policy, const Limits &limits);
 
-    // How the runs end that the budget allows: one for each of the first candidates.
+    // The ends of the runs that the budget allows: one for each of the first candidates.
     const std::vector<RunEnd> &ends();
 
    private:

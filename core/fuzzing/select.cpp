@@ -38,9 +38,9 @@ std::ptrdiff_t weighted_select(std::span<const double> weights, CounterRandom &r
     if (sum == 0) return uniform_among(weights, random, finite);
 
     double x = random.real() * sum;
-    std::ptrdiff_t last = NOTHING_SELECTED;  // rounding may leave a little of x after the scan
+    std::ptrdiff_t last = NOTHING_SELECTED;  // selected if rounding leaves a little of x after the scan
     for (std::size_t i = 0; i < weights.size(); ++i) {
-        if (!finite(weights[i]) || weights[i] == lowest) continue;  // nothing, or nothing left of it
+        if (!finite(weights[i]) || weights[i] == lowest) continue;  // never selected: -inf, or 0 after the shift
         last = static_cast<std::ptrdiff_t>(i);
         x -= weights[i] - lowest;
         if (x < 0) break;

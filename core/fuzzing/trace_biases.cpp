@@ -50,7 +50,7 @@ double TraceBias::evaluate(StateId start, std::uint32_t steps) {
     if (kind_ == Kind::cost) return static_cast<double>(paid_.back());
     const bool backward = kind_ == Kind::loop;
     if (!prune_) return over_all_pairs(backward);
-    // P24, Proposition 2: a detour on the way is one of the whole way.
+    // P24, Proposition 2: with h* the whole run has the largest detour.
     if (!backward && estimate_->exact())
         return static_cast<double>(paid_.back() - estimate_->between(states_.front(), states_.back()));
     return over_pairs(backward);
@@ -71,8 +71,8 @@ double TraceBias::over_all_pairs(bool backward) {
     return to_value(best);
 }
 
-// Variables that differ have to change, and one operator changes only so many. True of relaxed plans as well, in which an
-// operator also counts once however many of its effects are used.
+// A lower bound: variables that differ have to change, and one operator changes at most `most_effects_` of them. This also
+// holds for relaxed plans, in which an operator counts once however many of its effects are used.
 Cost TraceBias::least_between(std::size_t i, std::size_t j) const {
     const std::size_t width = graph_.task().variable_count();
     const int *a = rows_.data() + i * width, *b = rows_.data() + j * width;
@@ -81,9 +81,9 @@ Cost TraceBias::least_between(std::size_t i, std::size_t j) const {
     return graph_.task().min_cost() * ((different + most_effects_ - 1) / most_effects_);
 }
 
-// Visits pairs by decreasing C(i, j). Distances are not negative, so nothing better follows once C(i, j) is no more
-// than the best value found; and a source is explored only when a pair needs it. The pairs of a source are in
-// order by themselves, so a heap with one pair of each source does.
+// Visits pairs by decreasing C(i, j). Distances are not negative, so no better value follows once C(i, j) is not greater
+// than the best value found. A source is explored only when a pair needs it. The pairs of one source are already sorted, so
+// a heap with one pair of each source is enough.
 double TraceBias::over_pairs(bool backward) {
     const std::size_t n = states_.size() - 1;
     const std::size_t width = graph_.task().variable_count();
@@ -122,7 +122,7 @@ double TraceBias::surface() {
     if (first == INFINITE_COST) return -UNBOUNDED;
     Cost best = NONE;
     Cost least = first;
-    // P24, Proposition 4: with h* the whole run is the worst part of it. And no way leads out of a dead end.
+    // P24, Proposition 4: with h* the whole run has the largest value, and every state after a dead end is a dead end.
     const std::size_t next = prune_ && estimate_->exact() && states_.size() > 1 ? states_.size() - 1 : 1;
     for (std::size_t k = next; k < states_.size(); ++k) {
         const Cost h = estimate_->to_goal(states_[k]);

@@ -16,24 +16,24 @@ namespace misstep {
 //   loop     max over i < j of C(i, j) - h(s_j, s_i): how close it comes to a state it left
 //   detour   max over i < j of C(i, j) - h(s_i, s_j): how much too long a part of it is
 //   surface  max over i < j of C(i, j) - (h(s_i) - h(s_j)): how far it strays from a steady descent
-// Pairs without a way (h = INFINITE_COST) do not count; if none counts the value is -inf, also for a run without a step.
+// Pairs without a path (h = INFINITE_COST) are ignored; if no pair is left, the value is -inf, also for a run without steps.
 // Surface: -inf if s_0 is a dead end, +inf if a later state is one.
 //
-// A value is a function of the start and the number of steps, never of what else is known of the run. In particular a run
-// that is known to the end from elsewhere is not charged its whole cost among siblings that are cut.
+// A value is a function of the start and the number of steps, and never of what else is known about the run. In particular,
+// a run whose end is known from another run is not charged its whole cost among siblings that are cut.
 class TraceBias {
    public:
     enum class Kind { cost, loop, detour, surface };
 
-    // The estimate may be none for `cost`, and must outlive this otherwise. With `prune` off every pair is evaluated: the
-    // slow, obvious version.
+    // The estimate may be null for `cost`, and must outlive this object otherwise. Without `prune` every pair is evaluated:
+    // the slow version that the fast one is tested against.
     TraceBias(PolicyGraph &graph, Kind kind, Estimate *estimate, bool prune = true);
 
-    // Of the run of that many steps. All its decisions must be known.
+    // The value of the run of `steps` steps. All its decisions must be known.
     double value(StateId start, std::uint32_t steps);
 
     std::uint64_t pairs_evaluated() const { return pairs_evaluated_; }
-    // Values given so far, each as often as it was asked for, that rest on a distance whose search was cut.
+    // How many values returned so far use a distance whose search was cut. A value counts each time it is returned.
     std::uint64_t cut_values() const { return cut_values_; }
 
    private:

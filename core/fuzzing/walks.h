@@ -9,26 +9,26 @@
 
 namespace misstep {
 
-// Where a walk may go next.
+// The successors that a walk may take next.
 //
-// A fuzzer spends its time in the inner loop of the papers' algorithms: list the successors of a state, drop those not
-// worth a test, see what the policy does in the rest, weigh them, choose one. Python runs that loop; this
-// library does the work inside it.
+// A fuzzer spends its time in the inner loop of the papers' algorithms: list the successors of a state, drop those that are
+// not worth a test, run the policy from the others, weigh them, choose one. Python runs that loop; this library does the
+// work inside it.
 //
 //   walks.h         successors that survive, and whole walks if no bias asks for the policy
-//   partial_runs.h  what the policy does in all survivors, within the budgets of an expansion, asked in batches
-//   trace_biases.h  how bad such a run looks: its weight
-//   estimates.h     the distances that the biases measure runs with
-//   select.h        the choice
-//   novelty.h       the filter in front of the pool
+//   partial_runs.h  runs of the policy from all survivors, within the budgets of an expansion, in batches
+//   trace_biases.h  the weight of such a run: how bad it looks
+//   estimates.h     the distances that the biases use
+//   select.h        the choice of a successor by weight
+//   novelty.h       the filter for states that enter the pool
 //
 // Everything that is found out about a state (a dead end, its decision, its estimate, its explorations) is kept under its
-// id in the policy graph. Walks start over and over from the same pool, so they meet the same states again and again, and
-// a step of a walk mostly reads what is known. What is kept never changes a result: it is a function of
-// the state, or of the state and the number of steps.
+// id in the policy graph. All walks start from the same pool, so they visit the same states many times, and a step of a
+// walk mostly reads what is known. What is kept never changes a result: it is a function of the state, or of the state and
+// the number of steps.
 //
-// Random numbers come from outside, one stream per iteration of the outer loop. The number of draws depends on the walk
-// alone, never on batches or on what is known already.
+// The caller passes the random numbers, one stream per iteration of the outer loop. The number of draws depends on the
+// walk alone, never on batches or on what is known already.
 class Walks {
    public:
     struct Rules {
@@ -47,8 +47,8 @@ class Walks {
     // The same in random order.
     const std::vector<Successor> &successors(StateId state, CounterRandom &random);
 
-    // A walk that takes uniformly any of the survivors at each step; shorter than asked for if there are none. The first
-    // survivor in random order is such a choice, so the others need not be looked at.
+    // A walk that takes one of the survivors at each step, chosen uniformly; it ends early if there are none. The first
+    // survivor in random order is such a choice, so the others need not be examined.
     StateId uniform_walk(StateId from, std::uint32_t length, CounterRandom &random, std::vector<OperatorId> &walk);
 
    private:

@@ -45,8 +45,8 @@ bool Exploration<COMBINE>::explore_to_goal(const int *values) {
     return run<false>(values, open_goals);
 }
 
-// Collects the operators that become ready without a branch: whether this fact is the last one an operator waits
-// for is close to a coin toss.
+// Collects the operators that become ready, without a branch: the processor could hardly predict whether this fact is the
+// last one that an operator waits for.
 template <Combine COMBINE>
 inline void Exploration<COMBINE>::count_down(std::int32_t fact) {
     std::uint16_t *missing = missing_.data();
@@ -79,7 +79,7 @@ inline void Exploration<COMBINE>::fire(std::uint32_t now) {
         if constexpr (COMBINE == Combine::MAX) {
             label = least;
         } else {
-            // Most operators add nothing new; seeing that does not take the sum.
+            // Most operators improve no label, which can be seen before their costs are summed up.
             bool useful = false;
             for (const std::int32_t fact : effects) useful |= cost_of(labels[fact]) >= least;
             if (!useful) continue;
@@ -145,7 +145,7 @@ bool Exploration<COMBINE>::run(const int *values, int open_goals) {
         fire<BY_LAYER>(now);
         if constexpr (BY_LAYER) {
             layer = layers_.next_bucket(layer);
-            // Layers beyond the buckets follow in the heap.
+            // Layers that are too high for the buckets are in the heap.
             while (layer == FactQueue::BUCKETS && (queue_.heap_empty() || queue_.heap_key() >> 32 != now)) {
                 const std::uint32_t cost = queue_.next_bucket(now + 1);
                 if (cost == FactQueue::BUCKETS) break;

@@ -24,8 +24,8 @@ enum class Combine { MAX, ADD };
 // because layers decrease along them. A label is greater than those of the preconditions, so labels are final
 // when processed in their order; if all operators cost something, the order of costs is enough.
 //
-// Costs are cut at MAX_COST, which keeps an admissible estimate admissible. Above the buckets of the queue labels
-// are processed in their full order, since at the cut operators look free.
+// Costs are cut off at MAX_COST, which keeps an admissible estimate admissible. Costs above the buckets of the queue are
+// processed in the full order of labels, since operators appear to cost nothing at the cut-off.
 template <Combine COMBINE>
 class Exploration {
    public:
@@ -49,7 +49,7 @@ class Exploration {
     {
         return static_cast<std::uint32_t>(labels_[fact]);
     }
-    // For reached facts that are not true in the state.
+    // Only defined for reached facts that are not true in the state.
     std::int32_t supporter(std::int32_t fact) const
         requires(COMBINE == Combine::ADD)
     {
@@ -88,7 +88,7 @@ class Exploration {
     std::vector<std::int32_t> goal_;
     std::vector<std::uint8_t> flags_;  // 0: not worth a queue entry
     FactQueue queue_;
-    FactQueue layers_;  // facts of the cost at hand by layer, if there are operators of cost zero
+    FactQueue layers_;  // facts of the current cost by layer, if there are operators of cost zero
 };
 
 using MaxExploration = Exploration<Combine::MAX>;

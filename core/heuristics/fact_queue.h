@@ -9,8 +9,9 @@ namespace misstep {
 
 // The queue of a generalised Dijkstra search: costs below BUCKETS in buckets, the others in a binary heap.
 //
-// Buckets are linked lists in one pool that is dropped as a whole, and a bitmap says which ones are in use, so
-// that skipping over unused costs and clearing take a few words. Keys of the heap order entries within a cost too.
+// Buckets are linked lists in one pool that is emptied as a whole, and a bitmap says which ones are in use, so that only a
+// few words are read or written to skip unused costs and to clear the queue. The keys of the heap also order the entries
+// of one cost.
 class FactQueue {
    public:
     static constexpr std::uint32_t BUCKETS = 1 << 14;
@@ -36,7 +37,8 @@ class FactQueue {
 
     void push_bucket(std::uint32_t cost, std::int32_t fact) {
         const std::uint32_t w = cost / 64;
-        // The head counts only if the bucket is in use. Hard to predict, so computed: NONE has all bits set.
+        // The head is valid only if the bucket is in use. A branch would be hard to predict, so it is computed: NONE has
+        // all bits set.
         const std::uint32_t unused = static_cast<std::uint32_t>(used_[w] >> (cost % 64) & 1) - 1;
         pool_[size_] = {fact, heads_[cost] | unused};
         heads_[cost] = size_++;
@@ -56,7 +58,7 @@ class FactQueue {
         return w * 64 + std::countr_zero(bits);
     }
     // Empties a bucket in use and returns its first entry; next() gives the others and nullptr after the last.
-    // Entries pushed meanwhile, to this bucket too, do not belong to them.
+    // Entries that are pushed to this bucket afterwards are not among them.
     const Entry *take_bucket(std::uint32_t cost) {
         used_[cost / 64] &= ~(std::uint64_t{1} << (cost % 64));
         return pool_.data() + heads_[cost];

@@ -15,7 +15,7 @@ class Heuristic {
     // INFINITE_COST proves that the goal cannot be reached from the state.
     virtual Cost evaluate(const int *values) = 0;
 
-    // Helpful operators of the last evaluated state, in increasing order; empty if the heuristic has no such notion.
+    // Helpful operators of the last evaluated state, in increasing order; empty if the heuristic defines none.
     virtual std::span<const OperatorId> helpful() const { return {}; }
 
     virtual std::size_t bytes() const = 0;

@@ -36,7 +36,7 @@ LMCut::LMCut(const Task &task) : fact_offsets_(task.fact_offsets().begin(), task
         for (const Fact &fact : task.preconditions(id)) bodies_.push_back(static_cast<FactId>(task.fact_id(fact)));
         if (task.preconditions(id).empty()) bodies_.push_back(always_true);
         body.effects = static_cast<std::uint32_t>(bodies_.size());
-        // An effect that is a precondition as well gives nothing new, and one edge a fact is enough.
+        // An effect that is also a precondition adds nothing, and one edge to each fact is enough.
         for (const Fact &fact : task.effect_facts(id)) {
             const auto effect = static_cast<FactId>(task.fact_id(fact));
             if (std::find(bodies_.begin() + body.first, bodies_.end(), effect) == bodies_.end())
@@ -122,7 +122,8 @@ void LMCut::explore(const int *values) {
     }
 }
 
-// Of the most expensive goal facts the one chosen longest ago: cuts for different goals have less in common.
+// Chooses, among the most expensive goal facts, the one that was chosen longest ago, since cuts for different goal facts
+// share fewer operators.
 void LMCut::find_goal_supporter() {
     goal_value_ = 0;
     Goal *best = nullptr;
@@ -137,7 +138,8 @@ void LMCut::find_goal_supporter() {
     best->chosen = ++goal_choices_;
 }
 
-// Backwards from the goal through free operators. The others that lead into the zone are candidates for the cut.
+// Searches backwards from the goal through operators of cost 0. The other operators that lead into the zone are
+// candidates for the cut.
 void LMCut::find_zone() {
     zone_.clear();
     candidates_.clear();
@@ -250,7 +252,8 @@ void LMCut::charge(Value cost) {
         for (std::uint32_t id : needed_by(fact)) {
             Operator &op = operators[id];
             if (op.supporter != fact || op.supporter_value <= value) continue;
-            // A supporter that fell gives way to a precondition as expensive, for the same reason as with goals.
+            // A supporter whose value fell is replaced by an equally expensive precondition, for the same reason as with
+            // goal facts.
             Value highest = value;
             FactId supporter = fact;
             for (FactId precondition : preconditions(id))

@@ -15,30 +15,29 @@ namespace misstep {
 
 // The landmark-cut heuristic (Helmert and Domshlak, ICAPS 2009). Admissible.
 //
-// Forget what operators delete. The hmax value of a fact is the cheapest way to get it if a set of
-// preconditions were as expensive as its most expensive member; call that member the *supporter* of an
-// operator. Keep of each operator its supporter only, and it becomes a set of edges, from the supporter to
-// each of its effects: the justification graph. Whatever plan there is, it contains for some path from the state
-// to the goal in this graph all the operators on the path, because each operator of a plan needs its supporter
-// first. So the operators on the edges that cross a *cut* of the graph are a disjunctive landmark: every plan
-// uses one of them. LM-cut takes the cut just before the *goal zone* (the facts from which free operators lead
-// to the goal), charges the cost of its cheapest operator, takes that cost off every operator of the cut, and
-// repeats until hmax is 0. As no operator pays more than it costs, in a plan each cut is paid for by an
-// operator out of its own share: the sum over the cuts is at most the cost of any plan.
+// Delete effects are ignored. The hmax value of a fact is the cost of its cheapest achiever, where a set of
+// preconditions costs as much as its most expensive member. That member is called the *supporter* of the operator.
+// In the justification graph, each operator has an edge from its supporter to each of its effects. Every plan
+// contains all operators on some path from the state to the goal in this graph, because each operator of the plan
+// needs its supporter first. So the operators on the edges that cross a *cut* of the graph are a disjunctive
+// landmark: every plan uses one of them. LM-cut takes the cut just before the *goal zone* (the facts from which
+// operators of cost 0 lead to the goal), charges the cost of its cheapest operator, subtracts that cost from every
+// operator of the cut, and repeats until hmax is 0. Every plan contains an operator of each cut, and no operator is
+// charged more than it costs over all cuts: so the sum over the cuts is at most the cost of any plan.
 //
-// Any choice of supporters gives landmarks, hence an admissible value. That supporters be hmax-maximal is only
-// needed to make progress: the goal zone then holds no fact cheaper than the goal, so it does not contain the
-// state, and all operators into it cost something. Let d be the hmax value of the goal. The argument looks at
-// values up to d only, and three short cuts follow from that:
-//   - When costs fall, changes are propagated only up to d. Facts beyond may keep a value that is too high (but
-//     never below d). d never grows, so they are not missed later.
+// Any choice of supporters gives landmarks, hence an admissible value. Supporters must be hmax-maximal only to make
+// progress: the goal zone then holds no fact cheaper than the goal, so it does not contain the state, and all
+// operators that lead into it cost more than 0. Let d be the hmax value of the goal. The argument uses only
+// values up to d, and three short cuts follow from that:
+//   - When costs fall, changes are propagated only up to d. Other facts may keep a value that is too high (but
+//     never below d). d never grows, so their exact values are never needed later.
 //   - A fact cheaper than d is before the goal zone: its cheapest path in the graph gets more expensive step by step
-//     and so never enters the zone. Only operators whose supporter is at least as expensive as the
-//     goal need a search for whether some path reaches them, and it runs backwards and is short. The
+//     and so never enters the zone. Only for operators whose supporter is at least as expensive as the
+//     goal, a search must find out whether some path reaches them; it runs backwards and is short. The
 //     forward exploration of the whole task that the original does for every cut is not needed.
 //   - Values may saturate at a fixed limit, so 32 bits are enough. The sum over the cuts has 64.
 //
-// The goal is no operator: its supporter is the goal fact of the highest value.
+// There is no artificial goal operator: the supporter of the goal is the goal fact of the highest value.
 class LMCut : public Heuristic {
    public:
     // Gets a cut: operators in increasing order, and what was charged. Every plan uses one of the operators, and
@@ -66,10 +65,10 @@ class LMCut : public Heuristic {
     static constexpr FactId NO_FACT = 0xffffffff;
 
     struct Operator {
-        Value cost;             // what is left of it
+        Value cost;             // after what the cuts have charged
         FactId supporter;       // NO_FACT: the operator is unreachable
-        Value supporter_value;  // of the supporter, when the operator last heard of it
-        std::uint32_t counter;  // preconditions not reached; after the exploration: the last round that saw it
+        Value supporter_value;  // the value of the supporter when it was last propagated to the operator
+        std::uint32_t counter;  // preconditions not reached; after the exploration: the last round that used it
     };
     // Bodies of operators lie behind each other in `bodies_`: preconditions [first, effects), effects [effects, end).
     struct Body {
@@ -79,7 +78,7 @@ class LMCut : public Heuristic {
     };
     struct FactData {
         Value value;
-        std::uint32_t mark;  // what is known in the round: see mark_base_
+        std::uint32_t mark;  // a Mark of the current round if it is mark_base_ or more
     };
     struct Goal {
         FactId fact;

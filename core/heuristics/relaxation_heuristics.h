@@ -13,7 +13,7 @@ namespace misstep {
 // the task. All are INFINITE_COST if and only if a goal fact cannot be reached in the relaxation, and 0 if the
 // goal holds.
 
-// The cost of the most expensive goal fact, if the most expensive precondition counts. Admissible.
+// The cost of the most expensive goal fact, where preconditions cost as much as the most expensive one. Admissible.
 class HMax : public Heuristic {
    public:
     explicit HMax(std::shared_ptr<const RelaxedTask> relaxed);
@@ -26,7 +26,7 @@ class HMax : public Heuristic {
     std::vector<std::int32_t> goal_;
 };
 
-// The sum over the goal facts, if preconditions are summed up. Not admissible.
+// The sum of the costs of the goal facts, where the costs of preconditions are summed up. Not admissible.
 class HAdd : public Heuristic {
    public:
     explicit HAdd(std::shared_ptr<const RelaxedTask> relaxed);

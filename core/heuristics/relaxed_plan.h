@@ -10,9 +10,9 @@ namespace misstep {
 
 // Relaxed plans along best supporters, for any number of goals after one exploration.
 //
-// Each operator is counted once, whatever its effects serve for. That includes an operator needed for several
-// conditional effects whose conditions become true at different times, which a real plan might apply twice: with
-// conditional effects the cost can be below hmax.
+// Each operator is counted once, however many of its effects are needed. That includes an operator that is needed for
+// several conditional effects whose conditions become true at different times. A relaxed plan may have to apply such an
+// operator twice, so with conditional effects the cost can be below hmax.
 class RelaxedPlan {
    public:
     explicit RelaxedPlan(const AddExploration &exploration);

@@ -48,7 +48,7 @@ class RelaxedPlanSets {
     static constexpr std::int32_t NO_NUMBER = -1;
 
     const AddExploration &exploration_;
-    std::size_t words_;                  // of a set: a fact has one supporter, so facts bound the operators
+    std::size_t words_;                  // of a set; each fact has one supporter, so facts bound the operators
     std::vector<std::size_t> rows_;      // fact -> where its set begins in sets_
     std::vector<std::int32_t> computed_;  // facts that have a set
     std::vector<Word> sets_;

@@ -154,7 +154,7 @@ RelaxedTask::RelaxedTask(const Task &task)
     operators_.push_back(
         {static_cast<std::int32_t>(preconditions_.size()), static_cast<std::int32_t>(effects_.size()), 0, NO_OPERATOR});
 
-    // Offsets shifted by one serve as insertion points and end up in place.
+    // The offsets are shifted by one position and serve as insertion points. When all is inserted, they are in place.
     for (std::size_t f = 2; f < triggered_offsets_.size(); ++f) triggered_offsets_[f] += triggered_offsets_[f - 1];
     triggered_.resize(preconditions_.size());
     for (int op = 0; op < operator_count(); ++op)

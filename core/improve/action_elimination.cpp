@@ -6,11 +6,11 @@ namespace misstep {
 
 namespace {
 
-// Greedy elimination is cubic; past this length it could take longer than the searches it prepares.
+// Greedy elimination is cubic. For longer plans it could take longer than the searches that follow.
 constexpr std::size_t LONGEST_GREEDY = 300;
 
-// The steps of one plan, prepared for being executed over and over: what a step requires, word by word of a packed
-// state, so that executing it reads and writes a few words and allocates nothing.
+// The steps of one plan, prepared to be executed many times: the preconditions of a step are stored by word of a packed
+// state, so that a step reads and writes a few words and allocates nothing.
 class Steps {
    public:
     Steps(const SuccessorGenerator &generator, std::span<const OperatorId> plan) : generator_(generator), plan_(plan) {
@@ -20,7 +20,7 @@ class Steps {
             for (const Fact &fact : generator.task().preconditions(op)) {
                 const Test test{packer.mask_of(fact.variable), packer.bits_of(fact.variable, fact.value),
                                 packer.word_of(fact.variable)};
-                // Facts of one word are tested together; they mostly come side by side.
+                // Consecutive facts of the same word are tested together.
                 if (tests_.size() > offsets_.back() && tests_.back().word == test.word) {
                     tests_.back().mask |= test.mask;
                     tests_.back().bits |= test.bits;
@@ -53,7 +53,7 @@ class Steps {
     std::vector<std::uint32_t> offsets_;
 };
 
-// A state that operators are applied to in place: two buffers that change roles.
+// A state to which operators are applied in place: two buffers that are swapped.
 class Cursor {
    public:
     explicit Cursor(const SuccessorGenerator &generator)
@@ -119,15 +119,15 @@ class Eliminator {
     }
 
    private:
-    // Sets of cost zero are worth removing too: the plan gets shorter.
+    // Sets of cost zero are removed too, since the plan gets shorter.
     struct Saving {
         Cost cost = 0;
         std::size_t steps = 0;
         friend auto operator<=>(const Saving &, const Saving &) = default;
     };
 
-    // Executes, from the state before step i, what comes after it, dropping what does not apply. True if that ends in a
-    // goal; kept_ is what was executed, saving_ what was not.
+    // Executes the steps after step i from the state before it, and drops the steps that are not applicable. True if that
+    // ends in a goal; kept_ holds the executed steps, saving_ the cost and number of the others.
     bool replay_without(std::size_t i) {
         kept_.clear();
         saving_ = {steps_.cost(left_[i]), 1};

@@ -29,7 +29,7 @@ class Aras {
         while (!decided()) {
             grow(n);
             settle();
-            n = std::max(n, 2 * n);  // stays where doubling would overflow
+            n = std::max(n, 2 * n);  // n stays the same where doubling would overflow
         }
         if (replay(task_, start_, result_.plan) != result_.cost || result_.cost > result_.initial_cost)
             throw Contradiction("aras has lost track of the cost of its plan");
@@ -40,7 +40,7 @@ class Aras {
     }
 
    private:
-    // Brings a plan, or what elimination leaves of it, into the store and keeps it if it is the best so far.
+    // Adds a plan, or what elimination leaves of it, to the store and keeps it if it is the best so far.
     void offer(const Plan &plan) {
         Plan rest = options_.eliminate ? eliminated(plan) : plan;
         const Cost cost = cost_of(task_, rest);
@@ -64,8 +64,9 @@ class Aras {
         }
     }
 
-    // One iteration: looks around every state of the cheapest path. Distances are brought up to date after each state: it
-    // costs the same in the end, shows at once that a plan is cheap enough, and leaves little to do once a limit bites.
+    // One iteration: explores the neighbourhood of every state of the cheapest path. Distances are updated after each state:
+    // the total cost is the same, a plan that is cheap enough is seen at once, and little is left to do when a limit is
+    // reached.
     void grow(std::uint64_t n) {
         ++result_.iterations;
         store_.distances().path(root_, path_);
@@ -118,7 +119,7 @@ class Aras {
 
 ArasResult aras(BoundStore &store, const int *start, std::span<const OperatorId> plan, const ArasOptions &options,
                 const Limits &limits) {
-    replay(store.transitions().task(), start, plan);  // before anything of it gets into the store
+    replay(store.transitions().task(), start, plan);  // throws before anything is added to the store
     return Aras(store, start, options, limits).run(plan);
 }
 

@@ -14,8 +14,8 @@ struct ArasOptions {
     bool eliminate = true;  // false: plan neighbourhood graph search alone
 };
 
-// closed: the plan is a cheapest one, as everything that is reachable from its start is known. below: it is
-// cheaper than `stop_below`. limit: a limit ended it.
+// closed: the plan is a cheapest one, because everything that is reachable from its start is known. below: it is
+// cheaper than `stop_below`. limit: a limit ended the search.
 enum class ArasStatus { closed, below, limit };
 
 inline const char *name(ArasStatus status) {

@@ -16,7 +16,7 @@ constexpr double REAL_EPSILON = 1e-5;
 
 Distance::Distance(const Expressions &expressions, Programs &programs, ExprId condition, Scale scale) {
     const std::uint32_t root = normalise(expressions, programs, condition, true, scale);
-    nodes_.resize(root + 1);  // the root is evaluated last; what came after it is not used
+    nodes_.resize(root + 1);  // the root is evaluated last, and nodes after it are not used
     done_.clear();
 }
 
@@ -85,7 +85,7 @@ std::uint32_t Distance::atom(const Expressions &expressions, Programs &programs,
             result.kind = (node.op == Op::less) == positive ? Kind::less : Kind::less_equal;
             if (!positive) std::swap(left, right);  // not (a <= b) is b < a
             break;
-        default: {  // a Boolean variable b is b = 1, and any other atom is as opaque
+        default: {  // a Boolean variable, or an atom that is not a comparison
             result.kind = positive ? Kind::truth : Kind::falsity;
             if (node.op != Op::variable) ++opaque_;
             result.left = programs.value(e);

@@ -11,15 +11,15 @@ namespace misstep::jani {
 // The distance h of a state to a condition: 0 exactly where the condition holds, and otherwise a measure of how much its
 // comparisons are violated.
 //
-// The condition is brought into negation normal form. A comparison e <= 0 costs max(0, e), an equation |e|, and what only
-// needs the next larger value costs epsilon more (1 for integers, 1e-5 for reals). Conjunctions add up, disjunctions
-// take the cheapest. e need not be linear: then the number has no geometric meaning, but it is still zero if and only if
-// the comparison holds. Other conditions (such as a cell of an array of Booleans) count 0 or 1. A comparison
-// without a result counts 1: evaluating the condition itself decides whether that is an error, and here every
-// comparison is looked at, also those that the condition would skip.
+// The condition is brought into negation normal form. A comparison e <= 0 costs max(0, e), an equation e = 0 costs |e|. A
+// strict comparison that does not hold costs epsilon more, and an inequality e != 0 that does not hold costs epsilon (1
+// for integers, 1e-5 for reals). The costs of a conjunction are added, and a disjunction costs its minimum. If e is not
+// linear, the number has no geometric meaning, but it is still zero if and only if the comparison holds. Other conditions
+// (such as a cell of an array of Booleans) cost 0 or 1. A comparison without a result costs 1. It is no error here, because
+// every comparison is evaluated, also those that the condition itself would skip.
 class Distance {
    public:
-    enum class Scale { none, l1 };  // l1: each atom over its largest weight, the Manhattan distance to its half-space
+    enum class Scale { none, l1 };  // l1: each atom divided by its largest weight: the L1 distance to its half-space
 
     Distance(const Expressions &expressions, Programs &programs, ExprId condition, Scale scale = Scale::none);
 

@@ -8,9 +8,9 @@ namespace misstep::jani {
 namespace {
 
 constexpr std::size_t MAX_DEPTH = 6;
-constexpr std::size_t SMALL = 2;             // edges that are not worth a look-up
+constexpr std::size_t SMALL = 2;             // so few edges need no look-up
 constexpr std::uint64_t MAX_VALUES = 4096;   // of a slot, for a table
-constexpr double MIN_GAIN = 0.8;             // share of edges that a look-up may leave
+constexpr double MIN_GAIN = 0.8;             // the largest share of edges that a look-up may leave
 
 const Key *key_on(const std::vector<Key> &keys, SlotId slot) {
     for (const Key &key : keys)
@@ -61,7 +61,7 @@ std::uint32_t EdgeIndex::build(const Expressions &expressions, const std::vector
     const std::size_t budget = 64 * keys.size() + 4096;
     if (edges.size() <= SMALL || used.size() >= MAX_DEPTH || entries_.size() + children_.size() > budget)
         return leaf(edges);
-    // For each slot: how many of the edges ask for which of its values.
+    // For each slot and each of its values: how many edges require it.
     std::map<SlotId, std::map<Word, std::size_t>> asked;
     for (std::uint32_t edge : edges)
         for (const Key &key : keys[edge]) ++asked[key.slot][key.value];

@@ -15,12 +15,12 @@ struct Key {
     Word value;
 };
 
-// The equalities of a guard that may be tested before anything else: those to the left of the first conjunct that may fail
-// to have a result. Behind that one, testing early could hide an error of the model.
+// The equalities of a guard that may be tested before the other conjuncts: those to the left of the first conjunct that may
+// have no result. An equality to the right of it could hide an error of the model if it were tested first.
 std::vector<Key> equalities(const Expressions &expressions, const std::vector<ExprId> &conjuncts);
 
 // Finds the edges whose guards may hold in a state: a decision tree over the equalities in the guards. Each
-// inner node looks at the slot that is expected to leave the fewest edges, and has a child for each of its values.
+// inner node tests the slot that is expected to leave the fewest edges, and has a child for each of its values.
 class EdgeIndex {
    public:
     EdgeIndex() = default;

@@ -80,7 +80,7 @@ void Engine::load(StateId id) {
 bool Engine::holds(const Task::Test &test, StateId id) {
     where_ = test.where;
     if (loaded_ != id) {
-        loaded_ = NO_STATE;  // only what the test reads is loaded
+        loaded_ = NO_STATE;  // only the slots that the test reads are loaded
         const std::uint64_t *state = registry_[id];
         for (SlotId slot : test.support) registers_[slot] = model_.layout().get(state, slot);
     }
@@ -142,7 +142,7 @@ Expansion Engine::expand_raw(StateId id) {
         load(id);
         refuse_silent();
         for (LabelId label = 0; label < label_count(); ++label) {
-            // The environment's label is the last one: what there is before is known.
+            // The environment's label is the last one, so it is known by now whether another label applies.
             if (label == environment_label() && !labels_.empty()) break;
             expand_label(label);
             if (outcomes_.size() == label_begin_) continue;
@@ -231,7 +231,7 @@ std::span<const double> Engine::probabilities(StateId id, LabelId label) {
         throw;
     }
     weighing_ = false;
-    const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);  // the number of edges, but for rounding
+    const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);  // the number of edges, up to rounding
     for (double &weight : weights_) weight /= sum;
     return weights_;
 }

@@ -11,7 +11,7 @@
 
 namespace misstep::jani {
 
-// What can be done in a state: labels in ascending order, and for the i-th of them the distinct outcomes at positions
+// The applicable labels of a state in ascending order, and for the i-th of them the distinct outcomes at positions
 // [offsets[i], offsets[i + 1]) of `outcomes`.
 struct Expansion {
     std::span<const LabelId> labels;
@@ -24,8 +24,8 @@ struct Expansion {
 };
 
 // The same with probabilities, edge by edge: the edges of the i-th label are at [edges_of[i], edges_of[i + 1]), the outcomes of
-// an edge at [outcomes_of[e], outcomes_of[e + 1]). An outcome may stand twice. Weights are as the model computes them: they miss
-// a sum of one by rounding.
+// an edge at [outcomes_of[e], outcomes_of[e + 1]). An outcome may be listed twice. Weights are as the model computes them: their
+// sum may differ from one by rounding.
 struct Weighted {
     std::vector<LabelId> labels;
     std::vector<std::uint32_t> edges_of, outcomes_of;
@@ -35,17 +35,17 @@ struct Weighted {
 
 // Runs a task. States get dense ids, and everything that is computed for a state is kept under its id.
 //
-// The order of questions is fixed: a state is unsafe, or else a goal, or else a dead end, or none of these. Unsafe states and goals
-// are terminal for the task even if the model continues: they have no labels here. `raw` asks the model alone.
+// The order of the tests is fixed: a state is unsafe, or else a goal, or else a dead end, or none of these. Unsafe states and goals
+// are terminal for the task even if the model continues: they have no labels here. The functions with `raw` follow the model alone.
 //
-// A label's outcomes are those of all enabled edges with it, each once, in the order of the file; an outcome
-// of probability zero does not exist. Where the environment moves by itself (Silent::step), silent edges count as edges of every
-// label that applies, and where none does they are the only label that there is. Every question may throw a ModelError, and leaves the engine usable.
+// A label's outcomes are those of all enabled edges with it, each once, in the order of the file. A destination of probability zero
+// gives no outcome. Where the environment moves by itself (Silent::step), silent edges count as edges of every applicable label, and
+// where no label is applicable they form the only one. Every function may throw a ModelError, after which the engine is still usable.
 //
-// An engine has scratch memory, so it serves one thread; engines share their task.
+// An engine has scratch memory, so it serves one thread. Engines can share their task.
 class Engine {
    public:
-    // Expansions are kept until they take `cache_bytes`; later ones are computed whenever they are asked for.
+    // Expansions are kept until they take `cache_bytes`; further ones are computed each time.
     explicit Engine(std::shared_ptr<const Task> task, std::size_t cache_bytes = 0);
 
     const Task &task() const { return *task_; }
@@ -68,20 +68,22 @@ class Engine {
 
     // The distance to unsafety: 0 exactly in unsafe states.
     double distance(StateId id);
-    // The same from the unsafety condition alone, where the property names another condition to measure.
+    // The distance from the unsafety condition alone, also where the property names another condition for `distance`.
     double distance_to_unsafe(StateId id);
 
-    // What these return is valid until the next call of one of the three; an expansion that was kept stays
-    // valid until `forget_expansions`.
+    // The results are valid until the next call of one of these three functions. An expansion that is kept stays valid until
+    // `forget_expansions`.
     Expansion expand(StateId id);
     std::span<const LabelId> applicable(StateId id);
     std::span<const StateId> outcomes(StateId id, LabelId label);  // empty: the label is not applicable
 
-    // Of the label's outcomes, in their order: the enabled edges are equally likely, their destinations as the model says, and so
-    // are the values of a non-deterministic assignment. Computed whenever asked for: whether a state is safe does not depend on them.
+    // The probabilities of the label's outcomes, in their order: the enabled edges are equally likely, their destinations have the
+    // probabilities of the model, and the values of a non-deterministic assignment are equally likely. They are not kept, because
+    // no decision about safety depends on them.
     std::span<const double> probabilities(StateId id, LabelId label);
 
-    // All labels, or one of them, with what each enabled edge does. Empty in unsafe states and goals. The result is overwritten.
+    // All labels, or only one, with the outcomes and weights of each enabled edge. Empty in unsafe states and goals. `result` is
+    // overwritten.
     void expand_weighted(StateId id, Weighted &result, LabelId only = SILENT);
 
     Expansion expand_raw(StateId id);
@@ -140,7 +142,7 @@ class Engine {
     std::vector<std::uint8_t> flags_;
     std::vector<double> distance_scratch_;
 
-    // The state at work.
+    // The state that is being expanded.
     StateId loaded_ = NO_STATE;
     const std::uint64_t *source_ = nullptr;
     WhereId where_ = 0;
@@ -148,7 +150,7 @@ class Engine {
     std::vector<std::uint32_t> offsets_;
     std::vector<StateId> outcomes_;
     std::size_t label_begin_ = 0;
-    bool stamped_ = false;  // the label at work has so many outcomes that they are found by stamps
+    bool stamped_ = false;  // the current label has so many outcomes that duplicates are found by stamps
     std::uint32_t stamp_ = 0;
     std::vector<std::uint32_t> stamps_;
     std::vector<std::uint64_t> packed_;
@@ -158,11 +160,12 @@ class Engine {
     std::vector<const Destination *> parts_;
     std::vector<std::pair<SlotId, Word>> writes_;
 
-    // Successors by non-deterministic assignments, packed, and how likely each is.
+    // Successors by non-deterministic assignments, packed, and the probability of each.
     std::vector<std::uint64_t> selections_;
     std::vector<double> shares_;
 
-    // Only while probabilities are asked for: of the outcomes, of the destinations at work, and of all before the edge at work.
+    // Only used while probabilities are computed: those of the outcomes, of the current destinations, and of all outcomes before
+    // the current edge.
     bool weighing_ = false;
     double weight_ = 0;
     std::vector<double> weights_, weights_before_;

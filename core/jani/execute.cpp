@@ -49,7 +49,7 @@ bool Programs::execute(std::uint32_t begin, Word *registers) const {
                 if (r(at->a) < 0 || r(at->a) >= Word{at->b}) throw Fault{"the index is outside the array"};
                 r(at->target) = r(at->a);
                 break;
-            // A jump lands before the loop's step.
+            // A jump goes to the instruction before its target, because the loop then steps forward.
             case Code::jump: at = code_.data() + at->target - 1; break;
             case Code::jump_if_false:
                 if (r(at->a) == 0) at = code_.data() + at->target - 1;

@@ -16,7 +16,7 @@ struct Spelling {
     int arity;
 };
 
-// In the order of Op; an arity of zero cannot be written by name.
+// In the order of Op. Operators with arity 0 have no name in JANI files.
 constexpr Spelling SPELLINGS[] = {
     {"constant", 0}, {"variable", 0}, {"aa", 0},    {"index", 0}, {"∧", 2},       {"∨", 2},   {"¬", 1},   {"=", 2},
     {"≠", 2},        {"<", 2},        {"≤", 2},     {"+", 2},     {"-", 2},       {"*", 2},   {"/", 2},   {"%", 2},
@@ -79,7 +79,7 @@ ExprId Expressions::variable(SlotId slot) {
 ExprId Expressions::within(ExprId index, std::int64_t length) {
     if (nodes_[index].type != Type::integer)
         throw ModelError(std::string("the index is of type ") + name(nodes_[index].type), "", "an integer");
-    // An index outside the array, even a constant one, is an error only if the expression is ever reached.
+    // An index outside the array, even a constant one, is an error only if the expression is evaluated.
     Range range = ranges_[index];
     if (range.low >= 0 && range.high < length) return index;
     range.low = std::clamp<Word>(range.low, 0, length - 1);
@@ -129,8 +129,8 @@ ExprId Expressions::negate(ExprId e) {
     }
 }
 
-// Operands are evaluated from left to right, and the second only if it matters. An operand may be dropped
-// if it is never looked at, or if it always has a result.
+// Operands are evaluated from left to right, and the second one only if the first does not decide the result. An operand may
+// be dropped if it is never evaluated, or if it always has a result.
 ExprId Expressions::logical(Op op, ExprId left, ExprId right) {
     const Word neutral = op == Op::conjunction ? 1 : 0;
     if (is_constant(left)) return nodes_[left].word == neutral ? right : left;
@@ -216,7 +216,7 @@ ExprId Expressions::build(Op op, Type type, std::array<ExprId, 3> arguments) {
     Node node{op, type, true, arguments};
     const Range none;
     const auto range = [&](int i) { return arguments[i] == NO_EXPRESSION ? none : ranges_[arguments[i]]; };
-    // For `ite` the type that matters is that of the branches.
+    // For `ite` the argument type is the type of the branches.
     const Type argument_type = nodes_[arguments[op == Op::ite ? 1 : 0]].type;
     const Ranged result = range_of(op, argument_type, range(0), range(1), range(2));
     node.total = result.total;
@@ -234,7 +234,7 @@ ExprId Expressions::build(Op op, Type type, std::array<ExprId, 3> arguments) {
             const Word c = arguments[2] == NO_EXPRESSION ? 0 : nodes_[arguments[2]].word;
             value = compute(op, argument_type, a, b, c);
         } catch (const Fault &) {
-            return intern(node, result.range);  // an error if it is ever reached
+            return intern(node, result.range);  // an error if it is ever evaluated
         }
         return constant(type, value);
     }

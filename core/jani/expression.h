@@ -26,7 +26,7 @@ using ExprId = std::int32_t;
 using SlotId = std::uint32_t;
 inline constexpr ExprId NO_EXPRESSION = -1;
 
-// Values between which every result lies; integers for Booleans and integers, reals for reals.
+// The interval in which every result lies: `low` and `high` for Booleans and integers, `real_low` and `real_high` for reals.
 struct Range {
     Word low = std::numeric_limits<Word>::min();
     Word high = std::numeric_limits<Word>::max();
@@ -48,9 +48,9 @@ struct Slot {
     }
 };
 
-// All expressions of a model, each distinct one once. Nodes are typed, constants are folded, and every node knows
-// the range of its results and whether it is total, that is, whether it has a result in every state. Ranges tell
-// which checks can be left out and which conditions may be tested out of order; they are exact for reals too,
+// All expressions of a model, each distinct one once. Nodes are typed, constants are folded, and for every node the
+// range of its results is known and whether it is total, that is, whether it has a result in every state. Ranges tell
+// which checks can be left out and which conditions may be tested in another order. They also hold for rounded reals,
 // since rounding is monotone.
 class Expressions {
    public:
@@ -69,7 +69,7 @@ class Expressions {
     ExprId constant(Type type, Word value);
     ExprId boolean(bool value) { return constant(Type::boolean, value); }
     ExprId variable(SlotId slot);
-    // The index itself, which must be from 0 to length - 1.
+    // The value of the index. Values outside 0 to length - 1 are an error when the expression is evaluated.
     ExprId within(ExprId index, std::int64_t length);
     // The cell at `index` of `length` slots from `first` on.
     ExprId element(SlotId first, std::int64_t length, ExprId index);
@@ -78,7 +78,7 @@ class Expressions {
     ExprId apply(Op op, std::initializer_list<ExprId> arguments) {
         return apply(op, std::span<const ExprId>(arguments.begin(), arguments.size()));
     }
-    ExprId convert(ExprId e, Type type);  // integers to reals; anything else must fit
+    ExprId convert(ExprId e, Type type);  // integers to reals; any other type must be equal
 
     const Node &operator[](ExprId e) const { return nodes_[e]; }
     const Range &range(ExprId e) const { return ranges_[e]; }
@@ -88,7 +88,7 @@ class Expressions {
     }
 
     std::vector<ExprId> conjuncts(ExprId e) const;    // from left to right
-    std::vector<SlotId> support(ExprId e) const;      // the slots it reads, ascending
+    std::vector<SlotId> support(ExprId e) const;      // the slots that it reads, in ascending order
     std::size_t size() const { return nodes_.size(); }
 
    private:

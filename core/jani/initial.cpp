@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t MAX_LISTED = 1 << 20;        // values of a slot that are tried one by one
 constexpr std::uint64_t MAX_SUMS = 1 << 22;          // entries of the counting tables
 constexpr int BOUND_ROUNDS = 3;
-// Wider than this, a domain has a bound that nobody gave.
+// A domain that is wider than this has a bound that the model does not give.
 constexpr std::uint64_t ENDLESS = std::uint64_t{1} << 62;
 constexpr double ENDLESS_REAL = 1e300;
 
@@ -71,7 +71,7 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
             publish(std::move(*found));
             return;
         }
-    // The longest equation that can be counted.
+    // The longest equation whose solutions can be counted is used.
     std::stable_sort(linear_.begin(), linear_.end(), [](const LinearConjunct &a, const LinearConjunct &b) {
         return a.form.terms.size() > b.form.terms.size();
     });
@@ -83,7 +83,7 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     if (infinite() || free_states() > ENUMERATION_STEPS) return;
     std::optional<std::vector<std::uint64_t>> found;
     if (tables() != nullptr) found = branch_by_tables(TABLE_STEPS, {}, true);
-    // Tables think nothing of a long sum before its last term; intervals do.
+    // Tables draw no conclusion from a long sum before all but one of its terms are fixed; intervals do.
     const bool sums = std::any_of(linear_.begin(), linear_.end(),
                                   [](const LinearConjunct &conjunct) { return conjunct.form.terms.size() > 3; });
     if (!found && (tables() == nullptr || sums)) found = branch(BRANCHING_STEPS, {});
@@ -93,7 +93,7 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     }
 }
 
-// Takes over what another engine of the task has listed.
+// Takes over the start states if another engine of the task has listed them.
 bool InitialStates::adopt() {
     const std::lock_guard lock(task_->listing);
     if (!task_->listed) return false;
@@ -110,7 +110,7 @@ void InitialStates::publish(std::vector<std::uint64_t> states) {
     task_->listed = states_;
 }
 
-// In how many ways the slots that no conjunct reads can be filled.
+// The number of combinations of values of the slots that no conjunct reads.
 std::uint64_t InitialStates::free_states() const {
     std::vector<bool> read(width_, false);
     for (std::size_t i : rest_)
@@ -122,7 +122,7 @@ std::uint64_t InitialStates::free_states() const {
     return count;
 }
 
-// Whether next to nothing that is proposed is a solution; always the same answer for the same condition.
+// Whether almost no proposal is a solution. The random numbers are fixed, so the answer is a function of the condition.
 bool InitialStates::is_hopeless() {
     constexpr int PROPOSALS = 20'000, ENOUGH = 20;
     CounterRandom random(1);
@@ -160,7 +160,7 @@ bool InitialStates::holds(std::size_t conjunct) {
     }
 }
 
-// A conjunct may only be tried on its own if it has a result whatever the other slots are.
+// A conjunct may only be tested alone if it has a result whatever the values of the other slots are.
 void InitialStates::shrink_domains() {
     const std::size_t count = task_->start_conjuncts.size();
     std::vector<bool> guaranteed(count, false);
@@ -192,7 +192,7 @@ bool InitialStates::shrink_by_values(std::size_t conjunct, SlotId slot) {
     return true;
 }
 
-// True if the bounds say all that the conjunct says. Bounds of reals may be rounded, and then the conjunct is checked again.
+// True if the bounds are equivalent to the conjunct. Bounds of reals may be rounded, and then the conjunct is checked again.
 bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
     const Expressions::Node &node = expressions_[task_->start_conjuncts[conjunct]];
     if (node.op != Op::equal && node.op != Op::less && node.op != Op::less_equal) return false;
@@ -276,7 +276,7 @@ void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tr
             std::copy_n(registers_.data(), width_, values);
             return;
         }
-        if (method_ == Method::counted) break;  // cannot be: everything proposed is a solution
+        if (method_ == Method::counted) break;  // cannot happen: every proposal is a solution
     }
     throw ModelError("no start state was found in " + std::to_string(tries) + " tries", task_->start_where,
                      "a start condition that is easier to satisfy", "list the start states instead (states-values)");
@@ -298,8 +298,8 @@ void InitialStates::propose(CounterRandom &random) {
     }
 }
 
-// Counts backwards: the last table has one way for the sum that is wanted, and each table before it adds up the ways over the
-// values of its slot.
+// Counts backwards: in the last table the required sum has one completion, and each earlier table adds up the completions over
+// the values of its slot.
 bool InitialStates::prepare_counting(const LinearConjunct &equation) {
     const auto &terms = equation.form.terms;
     std::vector<Word> lowest{0}, highest{0};
@@ -350,7 +350,7 @@ bool InitialStates::prepare_counting(const LinearConjunct &equation) {
 }
 
 void InitialStates::propose_equation(CounterRandom &random) {
-    // Uniform below a number of 128 bits: enough random bits, and again if they are too large.
+    // Uniform below a number of 128 bits: draws as many random bits as the bound has, and again if the result is too large.
     const auto below = [&](Wide bound) -> Wide {
         if (bound <= std::numeric_limits<std::uint64_t>::max()) return random.below(static_cast<std::uint64_t>(bound));
         const int bits = 64 + std::bit_width(static_cast<std::uint64_t>((bound - 1) >> 64));

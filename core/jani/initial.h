@@ -15,17 +15,17 @@ namespace misstep::jani {
 
 // Draws start states, uniformly.
 //
-// A list is used as it is. A condition is split into conjuncts; those on one slot shrink its domain. What is left is
-// enumerated if that takes at most 2^20 steps (with look-ahead on linear conjuncts). Otherwise values are
-// proposed and checked: each slot uniformly in its domain, except that the slots of one linear equation over integers are
-// drawn together, by counting how many ways there are to complete each partial sum. Counting proposes solutions of that
-// equation uniformly, so that what passes the other conjuncts is uniform too, and if there are none, nothing is
-// ever rejected: "the loads sum to 15" is hopeless for plain rejection and immediate here.
+// A list is used as it is. A condition is split into conjuncts, and each conjunct on a single slot shrinks the domain of
+// that slot. The remaining states are enumerated if that takes at most 2^20 steps (with look-ahead on linear conjuncts).
+// Otherwise values are proposed and checked: each slot uniformly in its domain, except that the slots of one linear
+// equation over integers are drawn together, by counting the completions of each partial sum. Counting proposes solutions
+// of that equation uniformly, so that the proposals that satisfy the other conjuncts are uniform too. Without other
+// conjuncts no proposal is rejected: "the loads sum to 15" is hopeless for plain rejection and immediate here.
 //
-// If almost nothing passes, the slots depend on each other, as in "each block lies on another one, and none on itself".
-// Then the search draws consequences of each value before it goes on, by tables (table_search.h) or, where domains are too
-// large for these, by intervals (narrowing.h). That enumerates the solutions if there are not too many; else single ones are
-// searched for at random, which is the only case that is not uniform.
+// If almost all proposals are rejected, the slots depend on each other, as in "each block lies on another one, and none on
+// itself". Then a search propagates the consequences of each value before it chooses the next one, by tables
+// (table_search.h) or, where domains are too large for tables, by intervals (narrowing.h). It enumerates the solutions if
+// there are not too many. Otherwise single solutions are searched for at random, which is the only case that is not uniform.
 class InitialStates {
    public:
     enum class Method { listed, enumerated, counted, rejection, searched };
@@ -38,14 +38,14 @@ class InitialStates {
     explicit InitialStates(std::shared_ptr<const Task> task);
 
     Method method() const { return method_; }
-    // How many there are, where that is known and a number of 64 bits.
+    // The number of start states, if it is known and fits in 64 bits.
     std::optional<std::uint64_t> count() const;
 
-    // Throws a ModelError if there is none, or if none was found in `tries`.
+    // Throws a ModelError if there is no start state, or if none was found in `tries`.
     void sample(CounterRandom &random, Word *values, std::uint64_t tries = REJECTION_TRIES);
 
-    // All of them, each once, packed one after the other. Throws a ModelError if there are infinitely many; nothing if it takes
-    // more steps than allowed, or if `go_on`, which is asked now and then, says no.
+    // All start states, each once, packed one after the other. Throws a ModelError if there are infinitely many. Returns nothing if
+    // that takes more than `max_steps` steps, or if `go_on`, which is called now and then, returns false.
     std::optional<std::vector<std::uint64_t>> enumerate(std::uint64_t max_steps,
                                                         const std::function<bool()> &go_on = {});
 
@@ -104,8 +104,8 @@ class InitialStates {
     bool empty_ = false;
     std::vector<Word> registers_;
     std::vector<Domain> domains_;
-    std::vector<std::size_t> rest_;       // conjuncts that domains do not guarantee
-    std::vector<LinearConjunct> linear_;  // those of the rest that are linear over integers
+    std::vector<std::size_t> rest_;       // conjuncts that the domains do not guarantee
+    std::vector<LinearConjunct> linear_;  // those of rest_ that are linear over integers
     Task::Packed states_;                 // listed or enumerated
 
     // Counting: ways_[k] maps a partial sum of the terms before k, minus its lowest possible value, to the number of completions.

@@ -1,5 +1,5 @@
-// The part of InitialStates for conditions whose solutions hang together: it branches on one slot at a time, the one with
-// fewest values left, and draws all consequences before the next one.
+// The part of InitialStates for conditions whose slots depend on each other: it branches on one slot at a time, the one
+// with the fewest values left, and propagates all consequences before it chooses the next one.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ constexpr std::uint64_t BRANCHINGS_BETWEEN_ASKING = 1 << 8;
 
 }  // namespace
 
-// Slots with a real value are not thought about: those of the search have one value only.
+// Real slots are not narrowed: in a search they have only one value.
 void InitialStates::prepare_narrowing() {
     if (narrowing_) return;
     std::vector<ExprId> conditions;
@@ -32,7 +32,7 @@ void InitialStates::prepare_narrowing() {
     if (!narrowing_->start()) empty_ = true;
 }
 
-// Values of a slot that its domain has and that are left, as numbers of the domain.
+// The values of the domain of a slot that are left, as positions in the domain.
 std::pair<std::uint64_t, std::uint64_t> InitialStates::left(SlotId slot) const {
     const Domain &domain = domains_[slot];
     const Narrowing::Interval &interval = (*narrowing_)[slot];
@@ -45,7 +45,7 @@ std::pair<std::uint64_t, std::uint64_t> InitialStates::left(SlotId slot) const {
             static_cast<std::uint64_t>(last - domain.values.begin())};
 }
 
-// The slot with fewest values left of those that have several; nothing if each has one. `dead` if one has none.
+// The slot with the fewest values left, among those that have several; nothing if each has one. `dead` if some slot has none.
 std::optional<SlotId> InitialStates::next_slot(bool &dead) const {
     std::optional<SlotId> best;
     std::uint64_t fewest = 0;
@@ -102,7 +102,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::branch(std::uint64_t ma
     std::vector<Choice> choices;
     const std::size_t root = narrowing_->mark();
     std::uint64_t steps = 0;
-    // Looks at the state of affairs: a dead end, a solution, or a slot to branch on.
+    // Finds out whether this is a dead end or a solution, or which slot to branch on.
     const auto look = [&] {
         bool dead;
         const auto slot = next_slot(dead);
@@ -156,7 +156,7 @@ TableSearch *InitialStates::tables() {
 std::optional<std::vector<std::uint64_t>> InitialStates::branch_by_tables(std::uint64_t max_steps,
                                                                           const std::function<bool()> &go_on,
                                                                           bool hurry) {
-    std::vector<std::size_t> partial;  // conditions that have a result only where all before them hold
+    std::vector<std::size_t> partial;  // conditions that may have no result where an earlier one does not hold
     for (std::size_t i : rest_)
         if (!expressions_[task_->start_conjuncts[i]].total) partial.push_back(i);
     std::vector<std::uint64_t> found;
@@ -171,8 +171,8 @@ std::optional<std::vector<std::uint64_t>> InitialStates::branch_by_tables(std::u
     return found;
 }
 
-// One solution: values by chance, one slot at a time, and another value where one leads nowhere. Solutions in sparse regions
-// come up more often than others.
+// One solution: random values, one slot at a time, and another value where one leads to a dead end. Solutions in sparse regions
+// are found more often than others.
 bool InitialStates::descend(CounterRandom &random) {
     if (tables() != nullptr)
         return tables_->descend(random) &&

@@ -1,4 +1,4 @@
-// The part of InitialStates that enumerates: depth-first over the slots.
+// The part of InitialStates that enumerates start states, depth-first over the slots.
 
 #include <algorithm>
 #include <tuple>
@@ -12,7 +12,7 @@ namespace {
 
 __extension__ using Signed = __int128;
 
-// Slots in the order in which they get values: next is the one that completes most conjuncts, and of these one with a small domain.
+// The order in which slots get values: the next slot is the one that completes most conjuncts, with a small domain among equals.
 std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &supports,
                                  const std::vector<std::uint64_t> &sizes) {
     std::vector<SlotId> order;
@@ -86,7 +86,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t ma
     std::vector<std::size_t> position(width_);
     for (std::size_t i = 0; i < width_; ++i) position[order[i]] = i;
 
-    // A conjunct is tested as soon as its last slot has a value. One that may have no result waits for all before it.
+    // A conjunct is tested as soon as its last slot has a value. One that may have no result is tested after all earlier ones.
     std::vector<std::vector<std::size_t>> tests(width_);
     std::size_t last_so_far = 0;
     for (std::size_t c = 0; c < rest_.size(); ++c) {
@@ -97,7 +97,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t ma
         tests[total ? last : last_so_far].push_back(rest_[c]);
     }
 
-    // For each linear conjunct: the weight of the slot at each position, and what the later ones can still add.
+    // For each linear conjunct: the weight of the slot at each position, and what later slots can add at least and at most.
     struct Bound {
         Op op;
         std::vector<Word> weight;

@@ -12,7 +12,7 @@ Layout::Layout(std::span<const Slot> slots) : fields_(slots.size()) {
         const Range &range = slots[slot].range;
         return std::bit_width(static_cast<std::uint64_t>(range.high) - static_cast<std::uint64_t>(range.low));
     };
-    // First fit, widest first, as for classical states.
+    // First fit, widest first, as in the packer of FDR states.
     std::vector<SlotId> order(slots.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](SlotId a, SlotId b) { return bits_of(a) > bits_of(b); });

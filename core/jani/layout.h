@@ -9,8 +9,8 @@
 
 namespace misstep::jani {
 
-// Where each slot of a state sits in its packed form. Bounded integers take as many bits as their bounds need and never
-// cross a word; reals and integers without bounds take a word of their own.
+// The position of each slot in a packed state. Bounded integers take as many bits as their bounds need and never
+// cross a word. Reals and integers without bounds take a whole word.
 class Layout {
    public:
     explicit Layout(std::span<const Slot> slots);

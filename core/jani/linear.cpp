@@ -14,7 +14,7 @@ struct Form {
     Number constant = 0;
 };
 
-// Exact for integers: nothing where a coefficient does not fit.
+// Exact for integers: false if a coefficient does not fit.
 template <class Number>
 bool add_scaled(Number &sum, Number value, Number factor) {
     if constexpr (std::is_same_v<Number, Word>) {
@@ -26,7 +26,8 @@ bool add_scaled(Number &sum, Number value, Number factor) {
     }
 }
 
-// Nodes are shared, and every visit adds to the weights, so a visit costs as much as the tree under the node: bounded.
+// Nodes are shared, but each visit adds to the weights, so shared nodes are visited many times. The number of visits is
+// therefore limited.
 constexpr int MAX_VISITS = 100'000;
 
 template <class Number>
@@ -88,7 +89,7 @@ std::optional<Linear<Number>> linear(const Expressions &expressions, ExprId left
 
 std::optional<Linear<Word>> integer_difference(const Expressions &expressions, ExprId left, ExprId right) {
     if (expressions[left].type == Type::real || expressions[right].type == Type::real) return std::nullopt;
-    // Where a partial sum of the model could leave 64 bits, summing in another order is not the same.
+    // Where a partial sum of the model could exceed 64 bits, another order of summation would not be equivalent.
     if (!expressions[left].total || !expressions[right].total) return std::nullopt;
     return linear<Word>(expressions, left, right);
 }

@@ -68,7 +68,7 @@ Model::Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> 
     }
     vectors_.resize(labels_.size());
     for (Vector &vector : vectors) {
-        // A vector with a group without edges can never fire.
+        // A vector with an empty group can never fire.
         if (std::any_of(vector.groups.begin(), vector.groups.end(),
                         [&](std::uint32_t g) { return groups_[g].edges.empty(); }))
             continue;

@@ -17,13 +17,13 @@ using LabelId = std::int32_t;
 using WhereId = std::uint32_t;  // a JSON path, for messages
 inline constexpr LabelId SILENT = -1;
 
-// What happens to an assignment outside the bounds of its variable: the model is wrong, or the edge is not enabled.
+// What an assignment outside the bounds of its variable means: an error of the model, or that the edge is not enabled.
 enum class OutOfBounds { error, disable };
-// What happens where a silent edge is enabled: the model is refused, it is a label like others, or it is a move of the
+// What an enabled silent edge means: the model is refused, the edge has a label like others, or it is a move of the
 // environment, which may take it whatever label is chosen.
 enum class Silent { refuse, as_action, step };
 
-// A model as the front end describes it, by expressions.
+// A model as the front end describes it, with expressions that are not compiled yet.
 struct AssignmentSource {
     SlotId slot;                  // the first cell, if there is an index
     std::int64_t length = 0;      // of the array; 0: a plain variable
@@ -31,7 +31,7 @@ struct AssignmentSource {
     ExprId value;
     std::int64_t level;           // assignments run level by level
     std::string where;
-    // A non-deterministic assignment writes any of these values whose condition holds; `value` says nothing then.
+    // A non-deterministic assignment writes any of these values whose condition holds; `value` is not used then.
     bool selects = false;
     std::vector<std::pair<Word, ExprId>> choices{};
 };
@@ -63,7 +63,7 @@ struct Destination {
     WhereId where;
     std::vector<std::pair<SlotId, Word>> moves;
     std::vector<Assignment> assignments;  // by level
-    bool simple;         // one level, plain state variables: can be computed from the old values alone
+    bool simple;         // one level and plain state variables: computed from the old values alone
     std::int64_t level;  // the only one, of a simple destination
     bool selects = false;  // some assignment is non-deterministic
 };
@@ -80,7 +80,7 @@ struct Group {
     EdgeIndex index;
 };
 
-// A transient variable is set to `initial` before each step, and then to what the current locations say.
+// A transient variable is set to `initial` before each step, and then to the value that the current locations define.
 struct TransientSource {
     SlotId slot;
     Word initial;
@@ -98,13 +98,13 @@ struct TransientValue {
     WhereId where;
 };
 
-// One way to move: a group for each automaton that takes part.
+// A synchronisation vector: a group of edges for each automaton that takes part.
 struct Vector {
     LabelId label;  // SILENT: none
     std::vector<std::uint32_t> groups;
 };
 
-// A compiled model. It never changes; engines that run it share it.
+// A compiled model. It is immutable once its task is complete, and engines share it.
 class Model {
    public:
     Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> labels,
@@ -121,11 +121,11 @@ class Model {
     const Programs &programs() const { return programs_; }
     const std::vector<std::string> &labels() const { return labels_; }
     const std::vector<Group> &groups() const { return groups_; }
-    // Vectors by label; silent ones, if they are refused or moves of the environment, in lists of their own.
+    // Vectors by label. Silent vectors that are refused, or that are moves of the environment, have lists of their own.
     const std::vector<std::vector<Vector>> &vectors() const { return vectors_; }
     const std::vector<Vector> &refused() const { return refused_; }
     const std::vector<Vector> &environment() const { return environment_; }
-    // The label of states where the environment alone can move; SILENT: it never moves by itself.
+    // The label of states where only the environment can move; SILENT if it never moves by itself.
     LabelId environment_label() const { return environment_label_; }
     const std::vector<TransientSource> &transients() const { return transients_; }
     const std::vector<TransientValue> &transient_values() const { return transient_values_; }
@@ -133,12 +133,12 @@ class Model {
     const std::string &where(WhereId id) const { return places_[id]; }
 
     std::string state_text(const Word *values) const;
-    // The first few variables: a message may not fill the screen with one state.
+    // The first few variables, so that a message about a state stays short.
     std::string state_excerpt(const Word *values) const;
-    // One line on why the values are no state, or nothing.
+    // One line on why the values are not a state; nothing if they are one.
     std::optional<std::string> objection(const Word *values) const;
 
-    // For conditions that are no part of the model, while a task is being put together.
+    // For the conditions of a task that is being constructed, which are not part of the model.
     Programs &programs_for_task() { return programs_; }
     WhereId place(std::string where);
 
@@ -164,7 +164,7 @@ class Model {
 
 inline constexpr const char *PROBABILITY_HINT =
     "correct the probabilities of this edge; where they depend on open constants, --constant gives those values";
-// Probabilities may miss a sum of one by rounding only.
+// The sum of the probabilities may differ from one only by rounding.
 void check_probability_sum(double sum, const std::string &where);
 
 }  // namespace misstep::jani

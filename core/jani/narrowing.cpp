@@ -105,7 +105,7 @@ bool Narrowing::settle() {
         const std::uint32_t next = waiting_.back();
         waiting_.pop_back();
         waits_[next] = false;
-        possible = possible && revise(conditions_[next]);  // what is left is taken off the list
+        possible = possible && revise(conditions_[next]);  // after a failure the list is still emptied
     }
     return possible;
 }
@@ -128,7 +128,7 @@ bool Narrowing::meet_slot(SlotId slot, const Interval &need) {
 bool Narrowing::revise(const Condition &condition) {
     for (std::size_t i = 0; i < condition.parts.size(); ++i) possible_[i] = forward(condition.parts[i]);
     const Interval whole = possible_[condition.parts.size() - 1];
-    if (whole.fixed()) return whole.low == 1;  // it holds whatever comes, or nothing can help
+    if (whole.fixed()) return whole.low == 1;  // it holds for all values that are left, or for none
     if (!meet(static_cast<std::int32_t>(condition.parts.size()) - 1, 1, 1)) return false;
     for (std::size_t i = condition.parts.size(); i-- > 0;)
         if (condition.parts[i].known && !backward(condition.parts[i], possible_[i])) return false;
@@ -190,7 +190,7 @@ Narrowing::Interval Narrowing::forward(const Part &part) const {
     }
 }
 
-// Called from the whole to its leaves: `need` is what all larger parts leave of this one.
+// Called from the root to the leaves: `need` is the interval that all larger parts leave for this one.
 bool Narrowing::backward(const Part &part, const Interval &need) {
     const auto of = [&](int k) { return possible(part, k); };
     const auto must = [&](int k, Word low, Word high) { return meet(part.arguments[k], low, high); };
@@ -220,7 +220,7 @@ bool Narrowing::backward(const Part &part, const Interval &need) {
                 const Interval a = of(0), b = of(1);
                 return must(0, b.low, b.high) && must(1, a.low, a.high);
             }
-            for (const int k : {0, 1}) {  // a value that the other one has is cut off at either end
+            for (const int k : {0, 1}) {  // the fixed value of the other side is removed at either end of the interval
                 const Interval own = of(k), other = of(1 - k);
                 if (!other.fixed()) continue;
                 const Word low = own.low + (own.low == other.low && own.low < HIGHEST);

@@ -8,13 +8,13 @@
 
 namespace misstep::jani {
 
-// What conditions leave of the values of slots, as intervals ("hull consistency").
+// The values of slots that conditions allow, as intervals ("hull consistency").
 //
-// Each condition is looked at from its leaves to its root, with the values that every part can have, and then back, with
-// those that it must have for the whole to hold. `on_3 is not 5, or height_3 = height_5 + 1` says nothing about heights
-// until on_3 is known to be 5; then the one height follows from the other. A slot that changes wakes up the conditions
-// that read it. Parts that are real-valued, or of operators that nobody has written down here, are left as they are: what
-// is ruled out has no solution, what is left need not have one.
+// For each condition, a pass from the leaves to the root computes the values that every part can have, and a pass back
+// computes those that it must have for the whole to hold. `on_3 is not 5, or height_3 = height_5 + 1` says nothing about
+// heights until on_3 is known to be 5; then one height follows from the other. When a slot changes, the conditions that
+// read it are revised again. Parts that are real-valued, or that have an operator that is not handled here, are left as
+// they are. Values that are ruled out are in no solution; values that are left need not be in one.
 class Narrowing {
    public:
     struct Interval {
@@ -28,22 +28,22 @@ class Narrowing {
 
     const Interval &operator[](SlotId slot) const { return slots_[slot]; }
 
-    // Draw consequences of all conditions. False: no state satisfies them.
+    // Propagates all conditions. False: no state satisfies them.
     bool start();
-    // Draw consequences of a smaller interval of a slot. False: no value is left, and the caller has to backtrack.
+    // Makes the interval of a slot smaller and propagates it. False: no value is left, and the caller has to backtrack.
     bool restrict(SlotId slot, Interval interval);
 
-    // Whether everything in a condition was understood: then a state in which all slots are fixed satisfies it.
+    // Whether all parts of a condition are handled: then the condition holds in a state in which all slots are fixed.
     bool understood(std::size_t condition) const { return understood_[condition]; }
 
-    // A moment to go back to.
+    // A point to backtrack to.
     std::size_t mark() const { return trail_.size(); }
     void go_back(std::size_t mark);
 
    private:
     struct Part {
         Op op;
-        bool known;  // integers and Booleans, by an operator that we can reason about
+        bool known;  // of integer or Boolean type, with an operator that is handled
         bool boolean;
         Word word, length;
         std::int32_t arguments[3];
@@ -64,7 +64,7 @@ class Narrowing {
     std::vector<bool> understood_;
     std::vector<std::vector<std::uint32_t>> readers_;  // of a slot
     std::vector<Interval> slots_;
-    std::vector<Interval> possible_;                   // of each part of the condition at hand
+    std::vector<Interval> possible_;                   // of each part of the current condition
     std::vector<std::uint32_t> waiting_;
     std::vector<bool> waits_;
     std::vector<std::pair<SlotId, Interval>> trail_;

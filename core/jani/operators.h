@@ -6,10 +6,11 @@
 
 #include "jani/expression.h"
 
-// The operators, for constant folding and for programs alike, so that there is one semantics.
+// The operators. Constant folding and programs both use them, so that there is only one semantics.
 //
-// Integers are exact, and leaving 64 bits is an error. Every result of an operation on reals is finite, or it is an error.
-// Nothing here is ever contracted or reordered by the compiler, so a plain Python evaluator gets the same bits.
+// Integers are exact, and a result that does not fit in 64 bits is an error. A result of an operation on reals that is not
+// finite is an error. The compiler must not contract or reorder these operations, so a plain Python evaluator computes the
+// same bits.
 namespace misstep::jani {
 
 // An operation without a result. The caller adds the place and the state.

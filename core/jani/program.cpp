@@ -4,7 +4,7 @@ namespace misstep::jani {
 
 namespace {
 
-// A short model can stand for endless code, by naming one expression again and again.
+// A short model can expand to an enormous amount of code, if it shares expressions many times.
 constexpr std::size_t MAX_CODE = 50'000'000;
 
 Code code_of(Op op, Type type) {
@@ -36,7 +36,7 @@ Code code_of(Op op, Type type) {
     }
 }
 
-// The instruction that gives up unless the comparison holds.
+// The instruction that stops unless the comparison holds.
 Code requirement(Op op, Type type) {
     const bool real = type == Type::real;
     switch (op) {

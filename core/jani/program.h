@@ -27,14 +27,14 @@ struct Instruction {
     Register target, a, b;
 };
 
-// Where a value comes from: a register, after running the code at `begin` if there is any.
+// A value: the register that holds it after the code at `begin`, if there is any, has run.
 struct Program {
     static constexpr std::uint32_t NO_CODE = ~std::uint32_t{0};
     std::uint32_t begin = NO_CODE;
     Register result = 0;
 };
 
-// A condition: holds if the code at `begin` runs to its end. No code: holds always.
+// A condition: it holds if the code at `begin` runs to its end. Without code it always holds.
 struct Condition {
     std::uint32_t begin = Program::NO_CODE;
     bool never = false;
@@ -42,9 +42,9 @@ struct Condition {
 
 // The code of all programs of a model, for one register machine.
 //
-// The registers are one array: first the slots (the values of the state), then constants and temporaries. An operand is
-// therefore an index whatever it stands for, and `pos + vel < 7` is two instructions without any loads. Conditions
-// are compiled conjunct by conjunct into instructions that give up at the first one that fails.
+// The registers are one array: first the slots (the values of the state), then constants and temporaries. Every operand is
+// therefore an index, and `pos + vel < 7` is two instructions without any loads. Conditions are compiled conjunct by
+// conjunct into instructions that stop at the first one that fails.
 class Programs {
    public:
     explicit Programs(const Expressions &expressions);

@@ -8,14 +8,14 @@
 
 namespace misstep::jani {
 
-// Everything that can be reached from a set of states, by all labels and outcomes, with nothing left out: the ground truth for
-// deciders and policies. Breadth first, so that parents give shortest paths.
+// Everything that can be reached from a set of states by all labels and outcomes: the ground truth that deciders and policies are
+// tested against. The search is breadth-first, so that parents give shortest paths.
 //
-// States are numbered in the order in which they were found, from 0. It has an engine of its own.
+// States are numbered in the order in which they were found, from 0. A space has its own engine.
 class Space {
    public:
-    // Explores until done or a limit bites. `limits.expansions` counts states, `limits.evaluations` outcomes. `raw` goes on behind
-    // unsafe states and goals. No roots: all start states of the task.
+    // Explores until nothing is left or a limit is reached. `limits.expansions` counts states, `limits.evaluations` outcomes. With
+    // `raw` the exploration continues behind unsafe states and goals. Without roots it begins at all start states of the task.
     Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits,
           bool raw = false);
 

@@ -1,4 +1,4 @@
-// The part of the engine that makes edges fire: guards, probabilities, assignments.
+// The part of the engine that executes edges: guards, probabilities, assignments.
 
 #include <algorithm>
 #include <utility>
@@ -33,12 +33,12 @@ void Engine::expand_label(LabelId label) {
     label_begin_ = outcomes_.size();
     stamped_ = false;
     for (const Vector &vector : model_.vectors()[label]) fire(vector);
-    // The environment may be faster than whoever has chosen the label.
+    // The environment may move before the chosen label is executed.
     if (outcomes_.size() > label_begin_ || label == environment_label())
         for (const Vector &vector : model_.environment()) fire(vector);
 }
 
-// Whether an edge with this label can be taken. Nothing is left in `outcomes_`.
+// Whether an edge with this label can be taken. `outcomes_` is the same afterwards.
 bool Engine::own_label(LabelId label) {
     const std::vector<Vector> &vectors = model_.vectors()[label];
     if (model_.out_of_bounds() == OutOfBounds::error)
@@ -69,7 +69,7 @@ void Engine::fire(const Vector &vector) {
             if (enabled(group.edges[e])) choices_[i].push_back(&group.edges[e]);
         if (choices_[i].empty()) return;
     }
-    // One enabled edge of each automaton, in all ways.
+    // All combinations of one enabled edge of each automaton.
     const std::size_t count = vector.groups.size();
     possible_.resize(std::max(possible_.size(), count));
     std::vector<std::size_t> at(count, 0);
@@ -83,7 +83,7 @@ void Engine::fire(const Vector &vector) {
     }
 }
 
-// The destinations of positive probability; the probabilities are checked on the way.
+// The destinations of positive probability. Also checks the probabilities.
 void Engine::possible(const Edge &edge, std::vector<const Destination *> &result) {
     result.clear();
     double sum = 0;
@@ -116,7 +116,7 @@ void Engine::fire_edge(const Edge &edge) {
     end_edge();
 }
 
-// One possible destination of each edge, in all ways.
+// All combinations of one possible destination of each edge.
 void Engine::fire_together() {
     const std::size_t before = outcomes_.size();
     if (weighing_ && !splitting_) weights_before_ = weights_;
@@ -208,7 +208,7 @@ bool Engine::simple_successor(std::span<const Destination *const> parts) {
     return true;
 }
 
-// Level by level: those of one level read the same values and write together.
+// Level by level: the assignments of one level all read the values before the level, and then write together.
 bool Engine::general_successor(std::span<const Destination *const> parts) {
     const std::size_t slots = model_.expressions().slots().size();
     saved_.assign(registers_.begin(), registers_.begin() + static_cast<std::ptrdiff_t>(slots));
@@ -237,7 +237,7 @@ bool Engine::general_successor(std::span<const Destination *const> parts) {
     return inside;
 }
 
-// With non-deterministic assignments: all ways to choose their values.
+// With non-deterministic assignments: all combinations of their values.
 bool Engine::add_selected(std::span<const Destination *const> parts) {
     const std::vector<const Assignment *> all = by_level(parts);
     const std::size_t slots = model_.expressions().slots().size();
@@ -257,8 +257,8 @@ bool Engine::add_selected(std::span<const Destination *const> parts) {
     return true;
 }
 
-// Runs the assignments from the first level of `rest` on, once for each way to choose values. Values of one level are chosen by
-// what holds before it, so that no choice depends on another one of the same level.
+// Runs the assignments from the first level of `rest` on, once for each combination of values. The conditions on the values of one
+// level are evaluated before the level, so that no choice depends on another one of the same level.
 bool Engine::select(std::span<const Assignment *const> rest, double share) {
     if (rest.empty()) {
         model_.layout().pack(registers_.data(), packed_.data());
@@ -317,7 +317,7 @@ std::vector<Word> Engine::selectable(const Assignment &assignment) {
 }
 
 void Engine::weigh(StateId outcome) {
-    if (splitting_) {  // nothing is added up, since that would round
+    if (splitting_) {  // the weights of equal outcomes are not added, since the sum would be rounded
         outcomes_.push_back(outcome);
         weights_.push_back(weight_);
         return;

@@ -10,8 +10,8 @@ namespace misstep::jani {
 namespace {
 
 constexpr std::size_t LARGEST_TABLE = 1 << 14;
-constexpr std::uint64_t EARLY = 1 << 17;  // steps after which it is clear how far the end is
-constexpr double FAR = 3;                 // times the steps that are allowed
+constexpr std::uint64_t EARLY = 1 << 17;  // steps after which the length of the whole search is estimated
+constexpr double FAR = 3;                 // times the allowed steps: an estimate beyond that ends the search
 
 const std::array<double, TableSearch::MOST_VALUES + 1> LOGARITHMS = [] {
     std::array<double, TableSearch::MOST_VALUES + 1> result{};
@@ -40,7 +40,7 @@ TableSearch::TableSearch(std::vector<std::vector<Word>> domains, std::vector<Con
         tabulate(c);
     }
     for (const auto &readers : readers_)
-        weight_.push_back(1.0 / (static_cast<double>(readers.size()) + 0.01));  // what nobody reads comes last
+        weight_.push_back(1.0 / (static_cast<double>(readers.size()) + 0.01));  // slots that nothing reads come last
 }
 
 void TableSearch::tabulate(std::size_t condition) {
@@ -82,7 +82,7 @@ std::uint64_t TableSearch::allowed(std::size_t condition, std::size_t position) 
     return result;
 }
 
-// Draws the consequences of a condition with one slot that is not fixed. False: it has no value left.
+// Propagates a condition with one slot that is not fixed. False: the slot has no value left.
 bool TableSearch::filter(std::size_t condition) {
     const std::vector<SlotId> &support = conditions_[condition].support;
     std::size_t position = 0;
@@ -147,7 +147,7 @@ void TableSearch::go_back(std::size_t mark) {
     }
 }
 
-// One with few values that many conditions read: fixing it says most.
+// A slot with few values left that many conditions read.
 std::optional<SlotId> TableSearch::next_slot() const {
     std::optional<SlotId> best;
     double least = 0;
@@ -162,12 +162,12 @@ std::optional<SlotId> TableSearch::next_slot() const {
     return best;
 }
 
-// How much of the whole is behind these choices, if all values lead to as much.
+// The share of the search that is done, if all values lead to equally large parts.
 double TableSearch::share_done(const std::vector<Choice> &choices) {
     double done = 0, share = 1;
     for (const Choice &choice : choices) {
         share /= std::popcount(choice.all);
-        // The value at work is neither left to be tried nor done.
+        // The current value is neither left to be tried nor done.
         done += share * (std::popcount(choice.all) - std::popcount(choice.rest) - 1);
     }
     return done;

@@ -10,30 +10,32 @@
 
 namespace misstep::jani {
 
-// Finds what satisfies all of many small conditions over small domains, such as "each block lies on another one, and a
-// block on block 3 is one higher than that".
+// Finds the states that satisfy many small conditions over small domains, such as "each block lies on another one, and a
+// block on block 3 is one higher than block 3".
 //
-// The values that a slot has left are the bits of one word. A condition that reads few values is a table: for each way to fix
-// all its slots but one, the values that the last one may have. So drawing a consequence is to look up a word. Larger
-// conditions are evaluated for each value of their last slot. That is "forward checking": a condition says nothing before all
-// slots but one are fixed. It rules out less than intervals do (narrowing.h), and takes a hundredth of the time.
+// The values that a slot has left are the bits of one word. A condition with few combinations of values is a table: for each
+// combination of values of all its slots but one, the table has the values that the last slot may take. So propagation is a
+// look-up of one word. Larger conditions are evaluated for each value of their last slot. This is "forward checking": a
+// condition has no effect before all its slots but one are fixed. It rules out less than intervals do (narrowing.h), but takes
+// a hundredth of the time.
 class TableSearch {
    public:
     struct Condition {
         std::size_t name;  // what `holds` is called with
         std::vector<SlotId> support;
     };
-    // Whether a condition holds for what is in the registers of its support. It must have a result for all of them.
+    // Whether a condition holds for the values in the registers of its support. It must have a result for all values.
     using Holds = std::function<bool(std::size_t)>;
     static constexpr std::size_t MOST_VALUES = 64;              // of a slot
     static constexpr std::uint64_t ASK_EVERY = 1 << 12;  // steps from one call of `go_on` to the next
 
-    // Domains may have MOST_VALUES values at most. Registers of slots are written.
+    // Domains may have at most MOST_VALUES values. The search writes the registers of the slots.
     TableSearch(std::vector<std::vector<Word>> domains, std::vector<Condition> conditions, Word *registers,
                 Holds holds);
 
-    // Calls `found` with each solution in the registers, once. False: it took more steps than allowed, or `go_on`, which is
-    // asked now and then, says no; or, in a hurry, what was looked at early is so little that it would by far.
+    // Calls `found` once for each solution, with the solution in the registers. False: it took more than `max_steps` steps, or
+    // `go_on`, which is called now and then, returned false. With `hurry` it also gives up early if the part that was searched so
+    // far is so small that the whole search would take far more than `max_steps` steps.
     bool enumerate(std::uint64_t max_steps, const std::function<void()> &found, const std::function<bool()> &go_on = {},
                    bool hurry = false);
 
@@ -44,7 +46,7 @@ class TableSearch {
     struct Table {
         std::vector<std::size_t> strides;
         std::vector<std::vector<std::uint64_t>>
-            allowed;  // of each slot of the support, at the index with its own value 0
+            allowed;  // for each slot of the support, at the index in which its own value is 0
     };
     struct Choice {
         SlotId slot;
@@ -54,7 +56,7 @@ class TableSearch {
     struct Change {
         SlotId slot;
         bool fixed;          // the slot was fixed
-        std::uint64_t left;  // else what it had left before
+        std::uint64_t left;  // otherwise: the values that it had left before
     };
 
     void tabulate(std::size_t condition);

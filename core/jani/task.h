@@ -11,7 +11,7 @@
 
 namespace misstep::jani {
 
-// What a property adds to a model: where runs start, what is unsafe, what is the goal, and how far a state is from unsafety.
+// What a property adds to a model: the start states, the unsafe states, the goals, and the distance to unsafety.
 struct Task {
     struct Test {
         Condition condition;
@@ -21,8 +21,8 @@ struct Task {
     // Start states: a list of them, or all that satisfy a condition.
     using Start = std::variant<std::vector<std::vector<Word>>, ExprId>;
 
-    // Must be called before anything runs the model, since it adds programs to it. `distance` is the condition that
-    // h measures; usually `unsafe` itself.
+    // Must be called before the model is run, since it adds programs to the model. `distance` is the condition that h refers to,
+    // usually `unsafe` itself.
     Task(std::shared_ptr<Model> model, ExprId unsafe, std::string unsafe_where, ExprId goal, std::string goal_where,
          ExprId distance, Distance::Scale scale, Start start, std::string start_where);
 
@@ -31,12 +31,12 @@ struct Task {
     Test goal;
     Distance distance;
     std::vector<SlotId> distance_support;
-    // Where the property measures another condition than `unsafe`: the distance to `unsafe` itself.
+    // The distance to `unsafe` itself, if `distance` refers to another condition.
     std::optional<Distance> plain_distance;
     Start start;
     std::string start_where;
-    // All start states, packed one after the other, once somebody has listed them: that may take seconds, and engines are
-    // many. Guarded by the mutex.
+    // All start states, packed one after the other, once an engine has listed them. That may take seconds, so the engines of a
+    // task share the list. Guarded by the mutex.
     using Packed = std::shared_ptr<const std::vector<std::uint64_t>>;
     mutable std::mutex listing;
     mutable Packed listed;

@@ -1,15 +1,19 @@
 #include "janisafety/game_space.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace misstep::safety {
 
 GameSpace::GameSpace(std::shared_ptr<jani::Engine> engine, std::span<const StateId> roots, System *policy,
                      const Limits &limits)
     : engine_(std::move(engine)) {
-    for (const auto &vectors : engine_->model().vectors())
+    const auto count_factors = [&](const std::vector<jani::Vector> &vectors) {
         for (const jani::Vector &vector : vectors)
             game_.factors = std::max(game_.factors, static_cast<std::uint32_t>(vector.groups.size()));
+    };
+    for (const auto &vectors : engine_->model().vectors()) count_factors(vectors);
+    count_factors(engine_->model().environment());
     for (StateId root : roots) number(root);
     root_count_ = static_cast<StateId>(ids_.size());
     explore(policy, limits);
@@ -34,7 +38,7 @@ void GameSpace::explore(System *policy, const Limits &limits) {
     for (StateId s = 0; s < ids_.size(); ++s) {
         limit_ = watch.check(progress, [&] { return bytes() + (policy == nullptr ? 0 : policy->bytes()); });
         if (limit_ != Limit::none) return leave_open();
-        if (policy != nullptr && s == prepared) {  // a new layer: the policy may be asked about all of it at once
+        if (policy != nullptr && s == prepared) {  // a new layer: the policy may evaluate all its states together
             prepared = static_cast<StateId>(ids_.size());
             std::vector<StateId> layer;
             for (StateId t = s; t < prepared; ++t)
@@ -68,9 +72,10 @@ void GameSpace::add(StateId s, System *policy, jani::Weighted &scratch) {
         for (std::size_t l = 0; l < scratch.labels.size(); ++l) {
             for (std::uint32_t e = scratch.edges_of[l]; e < scratch.edges_of[l + 1]; ++e) {
                 for (std::uint32_t o = scratch.outcomes_of[e]; o < scratch.outcomes_of[e + 1]; ++o) {
-                    if (scratch.weights[o] <= 0) continue;  // a product too small for a number
+                    // A product of probabilities may underflow to 0, but the outcome is still possible, and whether a
+                    // state can avoid unsafe states for certain depends on it. See mean.h for the error of the weight.
                     game_.outcomes.push_back(number(scratch.outcomes[o]));
-                    game_.weights.push_back(scratch.weights[o]);
+                    game_.weights.push_back(std::max(scratch.weights[o], std::numeric_limits<double>::denorm_min()));
                 }
                 game_.outcomes_of.push_back(game_.outcomes.size());
             }

@@ -7,13 +7,13 @@
 
 namespace misstep::safety {
 
-// The part of a JANI task that can be reached from some states, with its probabilities: by all labels, or by those of a policy
-// alone. If a limit ends the exploration, what is left is `open`, and the game is still one that bounds can be computed for.
+// The part of a JANI task that can be reached from some states, with its probabilities: by all labels, or only by the labels of a
+// policy. If a limit ends the exploration, the states that are left are OPEN, and bounds can still be computed for the game.
 //
 // States are numbered in the order in which they were found, the roots first.
 class GameSpace {
    public:
-    // `limits.expansions` counts states. `policy`: only its labels are followed; nullptr: all.
+    // `limits.expansions` counts states. If there is a `policy`, only its labels are followed, otherwise all labels.
     GameSpace(std::shared_ptr<jani::Engine> engine, std::span<const StateId> roots, System *policy,
               const Limits &limits);
 

@@ -21,7 +21,7 @@ struct Uses {
 };
 
 // The least solution of J(s) = min(cap, min over labels of cost + max over outcomes of J), from below, with J = cap in unsafe
-// states. Values only grow, so that each outcome is looked at `cap` times at most.
+// states. Values only grow, so that each outcome is processed at most `cap` times.
 std::vector<Radius> least_solution(const jani::Space &space, const Uses &uses, const std::vector<std::uint32_t> &owners,
                                    const std::vector<std::uint8_t> &costs, Radius cap) {
     std::vector<Radius> values(space.size(), 0), worst(owners.size(), 0);
@@ -54,8 +54,8 @@ std::vector<Radius> least_solution(const jani::Space &space, const Uses &uses, c
     return values;
 }
 
-// States from which the policy can get unsafe: those that have a way back from an unsafe state along its decisions. Not the same as
-// those that need a deviation, since a strategy has to act where the policy stops.
+// States from which the policy can reach an unsafe state, found backwards from the unsafe states along its decisions. They are not
+// the same as the states that need a deviation, since a strategy has to act where the policy stops.
 std::vector<std::uint8_t> unsafe_under_policy(const jani::Space &space, const Uses &uses,
                                               const std::vector<std::uint32_t> &owners,
                                               const std::vector<std::uint8_t> &costs) {

@@ -5,8 +5,7 @@
 
 namespace misstep::safety {
 
-// A JANI task as a transition system. Ids are those of the engine, so that whatever else works on the engine talks about the
-// same states.
+// A JANI task as a transition system. Its ids are those of the engine, so that other users of the engine have the same ids.
 class JaniTransitions : public Transitions {
    public:
     explicit JaniTransitions(std::shared_ptr<jani::Engine> engine) : engine_(std::move(engine)) {}

@@ -49,7 +49,7 @@ void NetworkPolicy::read(StateId id, double *row) {
 const double *NetworkPolicy::outputs(StateId id) {
     if (const std::uint32_t row = rows_[id]; row != NO_ROW) return batch_outputs_.data() + row * labels_.size();
     if (id != single_state_) {
-        single_state_ = NO_STATE;  // until they are there
+        single_state_ = NO_STATE;  // the evaluation below may throw
         read(id, inputs_.data());
         network_->evaluate(inputs_.data(), 1, single_.data());
         single_state_ = id;

@@ -9,15 +9,16 @@
 
 namespace misstep::safety {
 
-// A network over the variables of a JANI task: some columns of the state go in, a number for each of some labels comes out.
+// A network over the variables of a JANI task: its inputs are some variables of the state, its outputs are values of some labels.
 //
-// The network may be blind to variables, and need not know every label. It takes the label with the highest number, the first
-// output if several have it: among those that apply (`filter`), or among all, and then what it names may not apply.
+// The network need not read every variable and need not have an output for every label. The policy takes the label with the highest
+// value, and the first output among equals: among the applicable labels (with `filter`), or among all, so that its label may not
+// apply.
 class NetworkPolicy : public LabelPolicy {
    public:
-    // `columns`: the variable of each input; whatever stands there for an input that is one of the `constants`, which are numbers by
-    // the position of their input. `labels`: the label of each output, each once. Throws std::invalid_argument if these do not fit
-    // the network or the task.
+    // `columns`: the variable of each input. `constants`: fixed numbers for some inputs, by the position of the input; the entry of
+    // `columns` is then ignored. `labels`: the label of each output, each at most once. Throws std::invalid_argument if these do not
+    // fit the network or the task.
     NetworkPolicy(std::shared_ptr<const jani::Engine> engine, std::shared_ptr<Network> network,
                   std::vector<std::uint32_t> columns, std::vector<LabelId> labels, bool filter,
                   std::map<std::uint32_t, double> constants = {});
@@ -29,7 +30,7 @@ class NetworkPolicy : public LabelPolicy {
 
    private:
     static constexpr std::uint32_t NO_ROW = ~0U;
-    static constexpr std::size_t MAX_BATCH = 4096;  // rows at once; more would only fill memory
+    static constexpr std::size_t MAX_BATCH = 4096;  // rows at once; larger batches would only take more memory
 
     void read(StateId id, double *row);
     // All outputs for the state: those of the batch, or computed now.

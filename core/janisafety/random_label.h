@@ -5,8 +5,8 @@
 
 namespace misstep::safety {
 
-// A label at random, uniformly among those that apply, and always the same one in the same state: the state's values are the
-// stream that the number is drawn from, not its id, which depends on what was looked at before.
+// A random label, uniform among the applicable ones, and always the same one in the same state. The number is drawn from a stream
+// that depends on the values of the state and not on its id, since ids depend on which states were met before.
 class RandomLabel : public LabelPolicy {
    public:
     RandomLabel(std::shared_ptr<const jani::Engine> engine, std::uint64_t seed)

@@ -6,7 +6,7 @@ namespace misstep::safety {
 
 namespace {
 
-// What the policy's label does in a state, kept as long as there is room.
+// The outcomes of the policy's label in a state, kept as long as there is room.
 class Draws {
    public:
     Draws(System &system, jani::Engine &engine) : system_(system), engine_(engine) {}

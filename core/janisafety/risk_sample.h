@@ -11,10 +11,10 @@ namespace misstep::safety {
 struct RiskSample {
     std::uint64_t runs = 0;
     std::uint64_t unsafe = 0;
-    std::uint64_t cut = 0;           // neither unsafe nor over after `max_steps`
+    std::uint64_t cut = 0;           // runs that had not ended after `max_steps`
     std::uint64_t steps = 0;
     bool several_edges = false;      // some draw was between edges of one label, which the environment chooses
-    Limit limit = Limit::none;       // other than none: fewer runs than asked for, and no fixed size any more
+    Limit limit = Limit::none;       // other than none: fewer runs than requested, so the sample has no fixed size
 };
 
 RiskSample sample_risk(System &system, jani::Engine &engine, std::span<const StateId> starts, std::uint64_t runs,

@@ -5,16 +5,16 @@
 
 namespace misstep {
 
-// The loops of a network that are worth vector instructions, compiled once for each instruction set and picked at
+// The loops of a network that gain from vector instructions, compiled once for each instruction set and chosen at
 // run time, so that one portable build is fast everywhere.
 //
 // All versions give the same bits. Each lane of a result is computed by the same sequence of IEEE additions and
-// multiplications whatever the width of the registers; a multiplication and an addition are never fused
-// (-ffp-contract=off), because the oldest machines cannot. Fusing them was measured and gained nothing beyond the noise; not
-// doing so buys that a policy decides alike on every machine.
+// multiplications whatever the width of the registers. A multiplication and an addition are never fused
+// (-ffp-contract=off), because the oldest machines cannot do that. In measurements fusing gained nothing beyond the noise,
+// and without it a policy decides the same on every machine.
 //
-// Rows of features are `width` floats, a multiple of PADDING; lanes beyond the hidden size hold numbers that no
-// weight looks at. Rows start at multiples of 64 bytes.
+// Rows of features are `width` floats, a multiple of PADDING. Lanes beyond the hidden size hold numbers that no
+// weight uses. Rows start at multiples of 64 bytes.
 struct Kernels {
     static constexpr int PADDING = 16;
 
@@ -58,9 +58,9 @@ struct Kernels {
     void (*dense)(const Dense &layer, const double *x, int stride, int count, double *out);
 };
 
-// All that were compiled and that this machine can run, the fastest first.
+// All versions that were compiled and that this machine can run, the fastest first.
 const std::vector<const Kernels *> &available_kernels();
-// The one of that name, the fastest for an empty name, null if there is none.
+// The version with this name, the fastest one for an empty name, null if there is none.
 const Kernels *find_kernels(const std::string &name);
 // The same, but throws std::invalid_argument if there is none.
 const Kernels &kernels_named(const std::string &name);

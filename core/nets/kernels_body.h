@@ -1,6 +1,6 @@
 // The kernels, written once for registers of MISSTEP_VECTOR_BYTES. Each file that includes this compiles
 // it for one instruction set. Everything has internal linkage and no function of the standard library is used: the linker
-// may keep any one copy of an inline function, and it must not be one that only new machines can run.
+// keeps an arbitrary copy of an inline function, and that copy could be one that only new machines can run.
 
 #include <cstdint>
 
@@ -24,7 +24,7 @@ MISSTEP_INLINE void store(float *to, const Vec &from) { *reinterpret_cast<Vec *>
 // float rounds it to an integer and leaves that integer in its lowest bits.
 MISSTEP_INLINE void elu(Vec &x) {
     const Vec zero = {};
-    const Vec lowest = zero - 30.0f;  // exp(-30) - 1 is -1 to float precision
+    const Vec lowest = zero - 30.0f;  // exp(-30) - 1 is -1 in float precision
     Vec y = x > zero ? zero : x;
     y = y < lowest ? lowest : y;
     const Vec shifted = y * 1.44269504088896f + 12582912.0f;
@@ -160,7 +160,7 @@ MISSTEP_INLINE int dense_tiles(const Kernels::Dense &layer, const double *x, int
             }
             const DoubleVec zero = {};
             for (int t = 0; t < TILE; ++t) {
-                // Written this way round, an undefined number stays undefined.
+                // With this order of the cases, NaN stays NaN.
                 if (layer.relu) acc[t] = acc[t] < zero ? zero : acc[t];
                 *reinterpret_cast<DoubleVec *>(results + static_cast<std::int64_t>(t) * layer.width + c) = acc[t];
             }

@@ -88,7 +88,7 @@ const double *Mlp::prepared(const double *in, int count) {
     return prepared_.data();
 }
 
-// What comes behind the sums of a layer and was not computed with them.
+// Applies what follows the sums of a layer and was not computed together with them.
 void Mlp::finish_row(const Layer &layer, bool hidden, double *row) const {
     const auto width = static_cast<std::size_t>(layer.outputs);
     for (const LayerNorm &norm : layer.norms) norm.apply({row, width});

@@ -12,15 +12,15 @@
 
 namespace misstep {
 
-// A fully connected network: linear layers, an activation behind each of them but the last, and layer normalisations where
-// there are any.
+// A fully connected network: linear layers, an activation behind each of them but the last, and optional layer
+// normalisations.
 //
 // Each output of a layer adds its products in the order of the inputs, starting from the bias, whatever the instruction set:
-// vectors run over the outputs, never over the sum. A block of rows goes through all layers while it is in the
-// nearest cache.
+// vectors run over the outputs, never over the sum. A block of rows is evaluated by all layers while it is in the nearest
+// cache.
 class Mlp : public Network {
    public:
-    // What a file may ask for around the layers: inputs become (x - mean) / range, outputs y * range + mean.
+    // A file may specify this: inputs become (x - mean) / range, outputs become y * range + mean.
     struct Normalisation {
         std::vector<double> mean;  // one for each input; empty: no normalisation
         std::vector<double> range;
@@ -57,7 +57,7 @@ class Mlp : public Network {
     Normalisation normalisation_;
     std::vector<LayerNorm> input_norms_;
     std::vector<Layer> layers_;
-    std::vector<double> prepared_;  // the inputs of a block as the first layer gets them; empty: as they are
+    std::vector<double> prepared_;  // the normalised inputs of a block; empty if the first layer reads them as they are
     Doubles buffers_[2];
 };
 

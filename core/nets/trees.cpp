@@ -8,8 +8,8 @@ namespace misstep {
 
 namespace {
 
-constexpr int ROWS = 64;    // rows that go through a tree while it is in the nearest cache
-constexpr int TOGETHER = 8;  // rows that go down it side by side
+constexpr int ROWS = 64;    // rows that are evaluated by a tree while it is in the nearest cache
+constexpr int TOGETHER = 8;  // rows that descend in a tree at the same time
 
 bool is_child(std::int32_t child, std::int32_t parent, const Trees::Tree &tree) {
     return child < 0 ? ~child < tree.leaves : child > parent && child < tree.nodes;
@@ -82,7 +82,7 @@ template <bool STRICT>
 void Trees::evaluate_block(const double *in, int count, double *out) const {
     const auto next = [](const Step &step, const double *x) {
         const double value = x[step.feature];
-        // Undefined numbers go right, whatever the rule.
+        // NaN goes right, whatever the rule.
         const bool left = STRICT ? value < step.threshold : value <= step.threshold;
         return step.child[left ? 0 : 1];
     };

@@ -10,9 +10,9 @@ namespace misstep {
 
 // An ensemble of decision trees: each output is the sum of the numbers in the leaves reached in all trees.
 //
-// Whether a number equal to a threshold goes left, and whether it is first rounded to single precision, differs between the
-// programs that train trees. States of planning tasks are small integers and thresholds often lie on them or halfway, so
-// that taking the wrong rule changes decisions; both are therefore part of the ensemble.
+// The programs that train trees differ in two points: whether a number equal to a threshold goes left, and whether it is first
+// rounded to single precision. States of planning tasks are small integers, and thresholds are often integers or halfway
+// between them, so a wrong rule changes decisions. Both rules are therefore part of the ensemble.
 class Trees : public Network {
    public:
     struct Rule {
@@ -24,7 +24,7 @@ class Trees : public Network {
     struct Tree {
         std::int32_t nodes;
         std::int32_t leaves;
-        std::int32_t output;  // what its leaves add to; negative: a leaf has a number for every output
+        std::int32_t output;  // the output that its leaves add to; negative: a leaf has a number for every output
     };
     struct Node {
         double threshold;
@@ -33,15 +33,15 @@ class Trees : public Network {
         std::int32_t right;
     };
 
-    // `base` is what the sums start with. Throws std::invalid_argument if the arguments contradict each other.
+    // `base` is the start value of the sums. Throws std::invalid_argument if the arguments contradict each other.
     Trees(int inputs, int outputs, Rule rule, const std::vector<Tree> &trees, const std::vector<Node> &nodes,
           std::vector<double> values, std::vector<double> base);
 
     void evaluate(const double *inputs, int count, double *outputs) override;
 
    private:
-    // Leaves are nodes as well, behind the inner ones, and lead to themselves: rows that go down a tree together need not ask which of
-    // them have arrived, so that no branch depends on the data.
+    // Leaves are nodes as well, behind the inner ones, and lead to themselves. So rows that descend in a tree together need no test of
+    // which of them have arrived, and no branch depends on the data.
     struct Step {
         double threshold;
         std::int32_t feature;

@@ -9,15 +9,15 @@
 
 namespace misstep {
 
-// Greedy best-first search whose transitions all go into a bound store, a few expansions at a time.
+// Greedy best-first search that adds all its transitions to a bound store, a few expansions at a time.
 //
-// It does not look for a goal but for states with known bounds: in between, the caller compares
-// the states that were met with others, and stops when that has told enough. Bounds find their way back by the transitions.
+// It does not look for a goal but for states with known bounds. Between two calls the caller compares the new states with
+// others, and stops when the bounds are good enough. The store propagates bounds back along the transitions.
 class GreedyLookahead {
    public:
     GreedyLookahead(BoundStore &store, Heuristic &heuristic, StateId root);
 
-    // Expands up to that many states, and returns those met for the first time, goals and dead ends left out.
+    // Expands up to `expansions` states, and returns the states met for the first time, except goals and dead ends.
     const std::vector<StateId> &advance(std::uint64_t expansions);
     bool exhausted() const { return open_.empty(); }
     std::uint64_t expansions() const { return expansions_; }

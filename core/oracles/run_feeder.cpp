@@ -11,7 +11,7 @@ void RunFeeder::feed(StateId start, std::uint32_t max_steps) {
     followed_.resize(policy_.size(), 0);
     is_taken_in_.resize(policy_.size(), 0);
     values_.resize(policy_.task().variable_count());
-    store_id(start);  // known from now on, even if the run ends here
+    store_id(start);  // so that the store knows the start even if the run ends there
     StateId at = start;
     for (std::uint32_t left = max_steps; left > followed_[at]; --left) {
         const StateId successor = policy_.successor(at);

@@ -30,7 +30,7 @@ WalkGraph::WalkGraph(const SuccessorGenerator &generator, const ValuePreorder &o
                     {static_cast<std::uint32_t>(j), none ? 0u : 1u, none ? 0 : task_.cost(op), op, NONE});
             }
         };
-        look(target(k), NO_OPERATOR);  // doing nothing is cheapest
+        look(target(k), NO_OPERATOR);  // first without an operator, which is cheapest
         generator.applicable(state(k), operators);
         std::stable_sort(operators.begin(), operators.end(),
                          [&](OperatorId a, OperatorId b) { return task_.cost(a) < task_.cost(b); });
@@ -95,7 +95,7 @@ const WalkGraph::Way &WalkGraph::way(std::size_t from, std::uint32_t to) const {
 }
 
 std::vector<OperatorId> WalkGraph::way_to(std::size_t k) const {
-    std::vector<OperatorId> result;  // from its end on
+    std::vector<OperatorId> result;  // in reverse order until the end
     for (auto at = static_cast<std::uint32_t>(k); at != size_ - 1; at = reached_[at].parent) {
         const Way &step = way(reached_[at].parent, at);
         if (step.path == NONE) {

@@ -7,17 +7,18 @@
 
 namespace misstep {
 
-// The states of one walk, and the known ways between them: operators that lead from one to another, or to something at
-// least as good as the other.
+// The states of one walk, and the known paths between them: operators that lead from one state to another one, or to a
+// state that is at least as good.
 class WalkGraph {
    public:
-    // Looks for all ways with one operator or none.
+    // Finds all paths with one operator or none.
     WalkGraph(const SuccessorGenerator &generator, const ValuePreorder &order, std::span<const int> walk);
 
     std::size_t size() const { return size_; }
     const int *state(std::size_t k) const { return walk_.data() + k * width_; }
 
-    // A way from a state leads not only to its end: on a ring, back to the step before may pass the start of the walk.
+    // Adds a path from a state to all states of the walk that it passes, not only to its end: on a ring, a path back to the
+    // previous state may pass the start of the walk.
     void add_way(std::size_t from, const std::vector<OperatorId> &operators);
 
     // Dijkstra's algorithm from the last state, by cost and then by number of operators.
@@ -34,8 +35,8 @@ class WalkGraph {
         std::uint32_t to;
         std::uint32_t length;
         Cost cost;
-        OperatorId op;       // if it is the only one
-        std::uint32_t path;  // else the beginning of that one
+        OperatorId op;       // if the path consists of one operator
+        std::uint32_t path;  // otherwise the index in paths_, of which the first `length` operators are used
     };
     struct Reached {
         Cost cost = 0;

@@ -56,7 +56,7 @@ WayBack::Way WayBack::search(const int *start, const int *target, const Limits &
                 h_.push_back(hmax_.evaluate(values_.data()));
                 closed_.push_back(0);
             } else if (closed_[successor] || new_g >= nodes_[successor].g) {
-                return;  // hmax is consistent: what is closed has its cheapest way
+                return;  // hmax is consistent, so the cheapest path to a closed state is known
             }
             nodes_[successor] = {new_g, id, op};
             consider(successor);
@@ -99,8 +99,8 @@ WayBack::Way WayBack::back(std::span<const int> walk, std::span<const Cost> plan
             const std::size_t target = std::get<2>(*best);
             return {true, graph.way_to(target), graph.cost(target), target, used, Limit::none};
         }
-        // The walk is back as far as `earliest`; the step before it is the one that is missing. It is worth looking for
-        // if a plan from there on is cheap enough.
+        // All steps of the walk after `earliest` can be undone, so the step into `earliest` is the next one. It is worth
+        // undoing only if the plan of some earlier state is cheap enough.
         const std::size_t earliest = graph.earliest();
         std::size_t next = earliest;
         while (next > 0 && plans[next - 1] >= bound) --next;

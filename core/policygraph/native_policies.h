@@ -9,7 +9,7 @@
 
 namespace misstep {
 
-// The lowest operator.
+// Always takes the first applicable operator.
 class FirstPolicy : public NativePolicy {
    public:
     OperatorId choose(const int *, std::span<const OperatorId> candidates) override {
@@ -17,13 +17,13 @@ class FirstPolicy : public NativePolicy {
     }
 };
 
-// A pseudo-random operator with the given probability, otherwise what the inner policy says. All "random" decisions are
-// drawn from a hash of the state, so this is a function of the state like any other policy.
+// Takes a pseudo-random operator with the given probability, and otherwise leaves the decision to the inner policy. The
+// random numbers are drawn from a hash of the state and the seed, so the decision is a function of the state.
 class Noise {
    public:
     Noise(int variables, double probability, std::uint64_t seed)
         : variables_(variables), probability_(probability), seed_(seed) {}
-    // NO_ACTION if the inner policy is to decide (or there is nothing to choose from).
+    // NO_ACTION if the inner policy has to decide, or if there is no operator to choose from.
     OperatorId choose(const int *state, std::span<const OperatorId> candidates) const;
 
    private:
@@ -40,11 +40,11 @@ class NoisyPolicy : public NativePolicy {
 
    private:
     Noise noise_;
-    std::shared_ptr<NativePolicy> inner_;  // may be none if the probability is 1
+    std::shared_ptr<NativePolicy> inner_;  // may be null if the probability is 1
 };
 
-// Greedy descent: the successor of the lowest estimate, ties to the lowest operator. Goals count as 0; if all
-// successors are dead ends there is no action.
+// Greedy descent: chooses the successor with the lowest estimate, and the lowest operator among equals. The estimate of a
+// goal is 0. If all successors are dead ends, there is no action.
 class HeuristicPolicy : public NativePolicy {
    public:
     HeuristicPolicy(const Task &task, std::shared_ptr<Heuristic> heuristic)
@@ -64,12 +64,12 @@ class HeuristicPolicy : public NativePolicy {
     std::uint64_t evaluations_ = 0;
 };
 
-// Decisions written down in advance: a plan, an optimal policy, an imported cache. No action elsewhere.
+// Decisions given in advance: a plan, an optimal policy, an imported cache. No action in all other states.
 class TablePolicy : public NativePolicy {
    public:
     explicit TablePolicy(const StatePacker &packer)
         : packer_(packer), states_(packer.words()), packed_(packer.words()) {}
-    // The first decision of a state stands.
+    // The first decision for a state is kept; later ones are ignored.
     void set(const int *state, OperatorId op);
     OperatorId choose(const int *state, std::span<const OperatorId> candidates) override;
 

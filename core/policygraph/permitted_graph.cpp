@@ -126,7 +126,7 @@ bool PermittedGraph::look_around(StateId start) {
             ball_.closed = !late;
             return true;
         }
-        if (late || ball_.states.size() > limit_) {  // a level that does not fit is left out as a whole
+        if (late || ball_.states.size() > limit_) {  // a level that exceeds the limit is left out as a whole
             ball_.states.resize(end);
             ball_.first.resize(end);
             return true;
@@ -135,7 +135,7 @@ bool PermittedGraph::look_around(StateId start) {
     }
 }
 
-// What the policy does in a state where its runs may end badly: nothing, or an operator that does not apply.
+// The answer by which the policy fails in a state that `stops`: an operator that does not apply, or none.
 OperatorId PermittedGraph::own_stop(StateId id) const {
     const auto own = operators(id);
     const auto next = successors(id);
@@ -214,7 +214,7 @@ void PermittedGraph::find_components() {
     }
 }
 
-// For each state of the ball the fewest steps to one of these.
+// For each state of the ball, the least number of steps to one of `ends`.
 std::vector<std::uint32_t> PermittedGraph::steps_to(const std::vector<std::uint32_t> &ends) const {
     const std::size_t n = ball_.states.size();
     std::vector<std::uint32_t> steps(n, FAR);
@@ -247,7 +247,7 @@ OperatorId PermittedGraph::step_towards(StateId id, const std::vector<std::uint3
     return UNKNOWN;
 }
 
-// All permitted runs from here reach the goal, and what the successors cost is known.
+// Requires that all permitted runs from the state reach the goal, and that the costs of the successors are known.
 void PermittedGraph::choose_by_cost(StateId id) {
     State &state = states_[id];
     const auto own = operators(id);
@@ -298,7 +298,8 @@ void PermittedGraph::choose_closed() {
     }
 }
 
-// Dijkstra's algorithm within the ball of the start: the least cost of a goal, or of a state that is not understood.
+// Dijkstra's algorithm within the ball of the start: the least cost of a path to a goal, to a state without an answer, or out
+// of the ball.
 Cost PermittedGraph::search(StateId start, std::vector<StateId> &settled) {
     look_around(start);
     std::vector<Cost> best(ball_.states.size(), INFINITE_COST);
@@ -314,7 +315,7 @@ Cost PermittedGraph::search(StateId start, std::vector<StateId> &settled) {
         if (done[place]) continue;
         if (cost >= bound) return bound;
         const StateId id = ball_.states[place];
-        if (!is_set(id)) return cost;  // a goal, or an answer that is missing
+        if (!is_set(id)) return cost;  // a goal, or a state where the policy crashed or gave no answer in time
         done[place] = 1;
         settled.push_back(id);
         const auto next = successors(id);

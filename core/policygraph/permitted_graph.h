@@ -12,10 +12,10 @@ namespace misstep {
 
 // What a set-valued policy permits, state by state, and the chooser that takes the worst permitted run.
 //
-// The permitted runs from a state s form a graph. Its first levels, as many as have at most `limit` states together,
-// are the ball of s; only states of the ball are asked about. If nothing leads out of the ball, s is closed, and
-// everything about its runs is known. The ball is counted from s alone, so all that is said here of s is a function of
-// s, whatever else was asked before.
+// The permitted runs from a state s form a graph. The ball of s consists of its first levels, as many as have at most
+// `limit` states together; the policy is asked only in states of the ball. If no transition leads out of the ball, s is
+// closed, and everything about its runs is known. The ball depends on s alone, so all results for s are a function of s,
+// whatever else was asked before.
 //
 // The chooser picks one permitted operator in each state. Where s is closed:
 //   - a state that permits nothing, or an operator that does not apply, is a failure, and so is a state on a cycle;
@@ -24,9 +24,9 @@ namespace misstep {
 //   - elsewhere all permitted runs reach the goal and never come back to a state, and it takes a cheapest one
 //     (a most expensive one if `dearest`).
 // Where s is not closed it goes to the nearest stop in the ball, else to the nearest crash, else to the nearest state
-// without an answer in time, else along the shortest cycle through s, else it takes the lowest operator. A stop in k
-// steps stays in sight: the ball of the successor reaches at least one level less far than the ball of s. Ties always go
-// to the lowest operator.
+// without an answer in time, else along the shortest cycle through s, else it takes the lowest operator. A stop that is
+// chosen stays within the balls until it is reached, because the ball of a successor of s has at most one level less than
+// the ball of s. Ties are broken in favour of the lowest operator.
 class PermittedGraph {
    public:
     PermittedGraph(const SuccessorGenerator &generator, std::uint32_t limit, bool dearest);
@@ -39,14 +39,14 @@ class PermittedGraph {
     bool is_asked(StateId id) const { return states_[id].answer != Answer::unasked; }
     bool is_set(StateId id) const { return states_[id].answer == Answer::set; }
 
-    // Stores the permitted operators of a state, in increasing order; the first answer stands.
+    // Stores the permitted operators of a state, in increasing order. The first answer is kept; later ones are ignored.
     void permit(StateId id, std::span<const OperatorId> operators);
     // Stores that the policy crashed in a state, or gave no answer in time.
     void fail(StateId id, bool timed_out);
 
-    // States that have to be asked about before the chooser knows what to do in these; empty: it knows.
+    // The states in which the policy has to be asked before the chooser knows what to do in `ids`. Empty: it knows.
     const std::vector<StateId> &explore(std::span<const StateId> ids);
-    // What the chooser does: an operator, NO_ACTION, FAILED or TIMED_OUT. Needs `explore` first, as all below.
+    // What the chooser does: an operator, NO_ACTION, FAILED or TIMED_OUT. This and the functions below need `explore` first.
     OperatorId choice(StateId id) const { return states_[id].choice; }
 
     struct Facts {
@@ -55,7 +55,7 @@ class PermittedGraph {
         Cost most;   // where closed and all permitted runs reach the goal: the highest cost; else INFINITE_COST
     };
     Facts facts(StateId id);
-    // The states whose permitted operators prove these facts, the goals and crashes among them left out.
+    // The states whose permitted operators prove these facts, without goals and crashes.
     std::vector<StateId> region(StateId id);
 
     std::span<const OperatorId> operators(StateId id) const {
@@ -74,7 +74,7 @@ class PermittedGraph {
         std::uint32_t count = 0;
         Answer answer = Answer::unasked;
         bool stops = false;  // permits nothing, or an operator that does not apply
-        bool closed = false;  // known only once there is a choice
+        bool closed = false;  // only valid when the choice is known
         OperatorId choice = UNKNOWN;
         Cost most = INFINITE_COST;
     };
@@ -85,7 +85,7 @@ class PermittedGraph {
         bool closed = false;
     };
 
-    bool look_around(StateId start);  // fills `ball_`; false: states have to be asked about
+    bool look_around(StateId start);  // fills `ball_`; false if the policy has to be asked first
     bool in_ball(StateId id) const { return marks_[id] == epoch_ && places_[id] < ball_.states.size(); }
     OperatorId choose_open(StateId start) const;
     void choose_closed();

@@ -72,7 +72,8 @@ bool PolicyGraph::decide(StateId id, OperatorId answer) {
     return true;
 }
 
-// All states of the path end as the state after it does, or in the loop that begins at `entry`, one of them.
+// All states of the path end as `entry` does, the state after the path, or in the loop that begins at `entry`, if `entry`
+// is on the path.
 void PolicyGraph::remember(const std::vector<StateId> &path, StateId entry) {
     RunEnd end = ends_[entry];
     std::size_t first_of_loop = path.size();
@@ -83,7 +84,7 @@ void PolicyGraph::remember(const std::vector<StateId> &path, StateId entry) {
             ++end.steps;
             end.cost += task().cost(decisions_[path[i]]);
         }
-        // Once around, from wherever in the loop one starts.
+        // From every state of the loop, the run is known after one round.
         for (std::size_t i = first_of_loop; i < path.size(); ++i) ends_[path[i]] = end;
     }
     for (std::size_t i = first_of_loop; i-- > 0;) {
@@ -110,8 +111,8 @@ RunEnd PolicyGraph::end(StateId id) {
 
 RunEnd PolicyGraph::end(StateId id, std::uint32_t max_steps) {
     const RunEnd whole = end(id);
-    // A policy that stops after exactly `max_steps` would have to be asked once more to know it, which a cut run does
-    // not do. It counts as cut even if somebody else has asked: results must not depend on what is in the graph.
+    // That a policy stops after exactly `max_steps` is known only if it is asked once more, which a cut run does not do.
+    // The run counts as cut even if the answer is known from another run: results must not depend on what is in the graph.
     const bool asks_at_the_end = whole.outcome != Outcome::goal && whole.outcome != Outcome::loop;
     if (whole.outcome != Outcome::open && whole.steps + (asks_at_the_end ? 1 : 0) <= max_steps) return whole;
     RunEnd part;

@@ -9,7 +9,7 @@
 
 namespace misstep {
 
-// How a run ends. `open`: not known yet, because a state on the way has not been asked about.
+// How a run ends. `open`: not known yet, because the policy was not asked in some state of the run.
 enum class Outcome : std::uint8_t { open, goal, loop, stuck, inapplicable, error, cut, timeout };
 
 const char *name(Outcome outcome);
@@ -24,10 +24,10 @@ struct RunEnd {
 // What a policy does, state by state.
 //
 // A deterministic policy gives every state at most one successor, so its decisions form a functional graph: from each
-// state one path leads on, until a goal, a state without a decision, or back into itself. A policy is asked once
-// per state and the answer stays. How the run from a state ends is a property of the state, remembered once known, for
-// all states on the way at the same time. It does not depend on the order of the questions: a loop counts its steps
-// up to the first state seen twice, wherever the detection happened to enter the loop.
+// state there is one path, which ends in a goal or in a state without a decision, or comes back to one of its states. A
+// policy is asked once per state, and the answer is kept. How the run from a state ends is a property of the state; once
+// it is known, it is stored for all states of the run. It does not depend on the order of the questions: the steps of a
+// run into a loop are counted up to the first state that is visited twice.
 class PolicyGraph {
    public:
     explicit PolicyGraph(const SuccessorGenerator &generator);
@@ -40,20 +40,20 @@ class PolicyGraph {
     void values(StateId id, int *result) const { generator_.packer().unpack(registry_[id], result); }
 
     bool is_goal(StateId id) const { return is_goal_[id] != 0; }
-    // Goals are never asked about.
+    // The policy is never asked in goals.
     bool is_decided(StateId id) const { return decisions_[id] != UNASKED || is_goal(id); }
-    // The operator, NO_ACTION or FAILED; UNASKED if the policy was not asked.
+    // The operator, NO_ACTION, FAILED or TIMED_OUT; UNASKED if the policy was not asked.
     OperatorId decision(StateId id) const { return decisions_[id]; }
     StateId successor(StateId id) const { return successors_[id]; }  // NO_STATE if there is none
     std::uint64_t decided() const { return decided_; }
 
-    // Stores an answer: an operator, NO_ACTION or FAILED. An operator that does not apply is kept as such and ends
-    // the run there. The first answer stands: returns false if the state has another one already.
+    // Stores an answer: an operator, NO_ACTION, FAILED or TIMED_OUT. An operator that does not apply is kept and ends the
+    // run there. The first answer is kept: returns false if the state has another one already.
     bool decide(StateId id, OperatorId answer);
 
     // How the run from the state ends, as far as it is known.
     RunEnd end(StateId id);
-    // The same if the run is cut after `max_steps`; open only if a state before that has not been asked about.
+    // The same if the run is cut after `max_steps`; open only if the policy was not asked in a state before that.
     RunEnd end(StateId id, std::uint32_t max_steps);
 
     // States whose decision leads to this one, in the order in which they were decided.

@@ -43,7 +43,7 @@ StateId RepairSearch::in_graph(StateId id) {
 
 bool RepairSearch::is_dominated(const Label &label) const {
     const Cost cheapest = states_[label.state].cheapest;
-    // Without a bound more deviations are never worth it, however cheap.
+    // Without a bound on the cost, a cheaper path with more deviations is never better.
     return cheapest != NOT_KNOWN && (options_.bound >= INFINITE_COST || cheapest <= label.cost);
 }
 
@@ -59,14 +59,14 @@ bool RepairSearch::is_promising(const Label &label) {
 
 void RepairSearch::push(LabelId id) { layer_.emplace(labels_[id].cost, pushed_++, id); }
 
-// False: there is nothing left to begin with.
+// False if no path is left to begin a layer with.
 bool RepairSearch::begin_layer() {
     bool any = false;
     pending_.clear();
     for (LabelId id : next_layer_) {
         if (!is_promising(labels_[id])) continue;
         any = true;
-        if (is_dominated(labels_[id])) continue;  // since it was found
+        if (is_dominated(labels_[id])) continue;  // a better path was expanded after this one was found
         push(id);
         const StateId state = in_graph(labels_[id].state);
         if (!graph_.is_goal(state)) pending_.push_back(state);

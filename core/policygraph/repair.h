@@ -15,33 +15,34 @@ namespace misstep {
 // The search for a smallest repair: the plan with the fewest decisions other than the policy's, and among those a
 // cheapest one.
 //
-// Following the policy is free and any other operator is one deviation. With a bound on the cost there are two
-// criteria: a way to a state is dropped only if another one has neither more deviations nor a higher cost. No state occurs
-// twice on the plan found, so its deviations are a patch: change the policy in these states, and it reaches the goal.
+// Following the policy is free, and any other operator is one deviation. With a bound on the cost there are two
+// criteria: a path to a state is dropped only if another one has neither more deviations nor a higher cost. No state
+// occurs twice on the plan found, so its deviations are a patch: the policy reaches the goal if it is changed in these
+// states.
 //
-// Ways with the same number of deviations form a layer, and a layer is searched by cost. A policy need not be native,
-// so the search stops where it needs decisions, and its owner continues it when the policy has been asked. Within
-// a layer the search only follows the policy, so it asks for the runs from all ways with which the layer begins, at once.
+// Paths with the same number of deviations form a layer, and a layer is searched by cost. A policy need not be native,
+// so the search returns where it needs decisions, and the caller continues it when the policy has been asked. Within a
+// layer the search only follows the policy, so it requests the runs from all paths with which the layer begins at once.
 //
-// An admissible heuristic prunes dead ends and what cannot keep within the bound. It may be dear, so a way with one more
-// deviation is not judged when it is found, but when its layer begins.
+// An admissible heuristic prunes dead ends and paths that cannot stay within the bound. It may be expensive, so a path
+// with one more deviation is not evaluated when it is found, but when its layer begins.
 class RepairSearch {
    public:
     struct Options {
         Cost bound = INFINITE_COST;  // on the cost of the plan
         std::uint64_t max_expansions = 0;
-        std::uint32_t run_steps = 0;  // asks for runs of that length at most
+        std::uint32_t run_steps = 0;  // the largest length of the runs that are requested
         Heuristic *estimate = nullptr;
     };
     RepairSearch(PolicyGraph &graph, const int *start, const Options &options);
 
-    // Searches until it is over or needs decisions: those along the runs from these states of the policy graph, up to
-    // `steps` steps. Empty: it is over, also if one of `limits` has bitten.
+    // Searches until it ends or needs decisions. Returns states of the policy graph: the decisions along the runs from these
+    // states are needed, up to `steps` steps. Empty: the search has ended, possibly because a limit was reached.
     const std::vector<StateId> &advance(const Limits &limits = {});
     std::uint32_t steps() const { return steps_; }
 
-    // minimal: a plan that is proven to have the fewest deviations. found: a plan, before the expansions were used up.
-    // impossible: proven, there is no plan within the bound. limit: no plan, and no proof.
+    // minimal: a plan that is proven to have the fewest deviations. found: a plan without this proof, because a limit was
+    // reached. impossible: it is proven that there is no plan within the bound. limit: neither a plan nor a proof.
     enum class Status { open, minimal, found, impossible, limit };
     struct Result {
         Status status = Status::open;
@@ -57,7 +58,7 @@ class RepairSearch {
     using LabelId = std::uint32_t;
     static constexpr LabelId NO_LABEL = std::numeric_limits<LabelId>::max();
     static constexpr Cost NOT_KNOWN = -1;
-    // A way to a state.
+    // A path to a state.
     struct Label {
         StateId state;
         std::uint32_t deviations;
@@ -66,9 +67,9 @@ class RepairSearch {
         OperatorId op;
     };
     struct State {
-        StateId in_graph = NO_STATE;  // once the policy has to be asked about it
+        StateId in_graph = NO_STATE;  // set when the decision of the policy is needed
         Cost estimate = NOT_KNOWN;
-        Cost cheapest = NOT_KNOWN;  // of the labels expanded: all have as few deviations, or fewer
+        Cost cheapest = NOT_KNOWN;  // of the expanded labels, which have no more deviations than later ones
     };
 
     StateId intern(const std::uint64_t *packed);

@@ -7,13 +7,13 @@
 
 namespace misstep {
 
-// Runs from many states that advance together, so that the policy sees batches: each round names the states that
-// some run stands at and that have not been asked about, each once.
+// Runs from many states that advance together, so that the policy is asked in batches: each round returns the states at
+// which some run waits for a decision, each once.
 class LockstepRuns {
    public:
     LockstepRuns(PolicyGraph &graph, std::vector<StateId> starts, std::uint32_t max_steps);
 
-    // Moves all runs along the decisions in the graph. Empty: all runs have ended or are cut.
+    // Moves all runs along the decisions in the graph. Empty: all runs have ended or have been cut.
     const std::vector<StateId> &advance();
 
    private:

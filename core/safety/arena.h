@@ -8,7 +8,7 @@
 
 namespace misstep::safety {
 
-// Memory for records that never move and die together.
+// Memory for records that never move and are freed together.
 class Arena {
    public:
     std::uint32_t *allocate(std::size_t words) {

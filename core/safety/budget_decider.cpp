@@ -12,7 +12,7 @@ Facts BudgetDecider::stored(StateId id) const {
 }
 
 void BudgetDecider::forget_policy() {
-    // A strategy with few deviations from the old policy is a strategy still.
+    // A strategy with few deviations from the old policy is still a safe strategy, with an unknown number of deviations.
     for (Radius &yes : yes_.entries())
         if (yes < UNBOUNDED) yes = UNBOUNDED;
     for (std::int32_t &no : no_.entries())

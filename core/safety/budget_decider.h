@@ -6,9 +6,10 @@ namespace misstep::safety {
 
 // The common part of deciders whose search nodes are pairs (state, deviations left).
 //
-// Facts are kept by state: the least budget known to be enough and the largest one known not to be. A committed node brings its
-// label along. Following the label of the least budget everywhere is a strategy that depends on the state alone: an outcome was
-// committed with what is left of the budget or less, so budgets never grow along it and shrink with each deviation.
+// Two facts are kept for each state: the least budget known to be enough and the largest one known not to be. The label of the
+// node with the least sufficient budget is kept with it. Following these labels is a strategy that depends on the state alone:
+// every outcome was found safe with the budget that is left, or with less, so budgets never grow along a run and shrink with each
+// deviation.
 class BudgetDecider : public Decider {
    public:
     std::size_t bytes() const override;
@@ -18,13 +19,13 @@ class BudgetDecider : public Decider {
 
     static constexpr std::int32_t NO_BUDGET = -1;
 
-    // What is known about a node without search. Unsafe and lost before terminal, all before anything that is assumed.
+    // What is known about a node without search. Callers ask this before they use anything that is only assumed.
     Answer quick(StateId id, Radius budget) {
         const Kind kind = system_.kind(id);
         if (kind == Kind::unsafe || no_[id] >= static_cast<std::int32_t>(budget)) return Answer::not_safe;
         return kind != Kind::open || yes_[id] <= budget ? Answer::safe : Answer::unknown;
     }
-    // What is left after a label; NO_BUDGET if the label cannot be afforded.
+    // The budget that is left after a label; NO_BUDGET if the budget is too small for the label.
     std::int32_t left(StateId id, Radius budget, LabelId label) {
         if (budget == UNBOUNDED) return static_cast<std::int32_t>(budget);
         return static_cast<std::int32_t>(budget) - (label == system_.decision(id) ? 0 : 1);

@@ -69,7 +69,7 @@ std::vector<StateId> Closure::unsafe_starts() {
         return system_.kind(states_[i]) == Kind::open ? system_.policy_outcomes(states_[i])
                                                       : std::span<const StateId>{};
     };
-    // For every state, the states that the policy leads from into it.
+    // For every state, its predecessors under the policy.
     std::vector<std::uint64_t> offsets(states_.size() + 1, 0);
     for (std::size_t i = 0; i < next_; ++i)
         for (StateId outcome : outcomes_of(i)) ++offsets[positions[outcome] + 1];

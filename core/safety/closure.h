@@ -5,15 +5,15 @@
 
 namespace misstep::safety {
 
-// All states that the policy can reach from some starts, as a proof needs them.
+// All states that the policy can reach from some starts, kept as the set that a proof needs.
 //
 // If none of these states is unsafe, they are an inductive set: it contains the starts, the policy does not lead out of it whatever
-// the outcomes are, and it is disjoint from what is unsafe. So the states with the policy's labels are the certificate that the
-// policy is safe, and it can be checked without searching. An `Envelope` (envelope.h) is the simpler version, which
-// keeps no set.
+// the outcomes are, and it contains no unsafe state. So the states with the policy's labels are a certificate that the policy is
+// safe, and it can be checked without searching. An `Envelope` (envelope.h) is the simpler version, which keeps no set.
 //
-// Breadth-first, so that a run into the first unsafe state is a shortest one. The policy is asked in batches of bounded size, since
-// a layer may have millions of states. What was explored stays, so that the work can go on after an unsafe state or a limit.
+// The search is breadth-first, so that a run into the first unsafe state is a shortest one. The policy is asked in batches of bounded
+// size, since a layer may have millions of states. What was explored is kept, so that the work can continue after an unsafe state or
+// a limit.
 class Closure {
    public:
     explicit Closure(System &system) : system_(system) {}
@@ -21,8 +21,8 @@ class Closure {
     Closure &operator=(const Closure &) = delete;
 
     void add_starts(std::span<const StateId> starts);  // before the first `explore`
-    // Until everything is explored, a limit bites, or (`stop`) an unsafe state is met that was not there before. Expansions are states
-    // that the policy leaves.
+    // Explores until nothing is left, a limit is reached, or (`stop`) a new unsafe state is met. Expansions count the states that the
+    // policy leaves.
     Limit explore(const Limits &limits, bool stop);
 
     bool complete() const { return next_ == states_.size(); }
@@ -36,7 +36,7 @@ class Closure {
     std::uint64_t stops() const { return stops_; }  // states where the policy stops
     // A shortest run from a start into the first unsafe state, if one was met.
     std::vector<StateId> unsafe_run() const;
-    // The starts from which the policy can get unsafe. Of a complete closure.
+    // The starts from which the policy can reach an unsafe state. The closure must be complete.
     std::vector<StateId> unsafe_starts();
     std::size_t bytes() const;
 

@@ -15,7 +15,7 @@ struct Frame {
 };
 }  // namespace
 
-// `next(state, at)` gives the next outcome from position `at` on, which it moves; NO_STATE at the end.
+// `next(state, at)` returns the next outcome from position `at` on and moves `at`; NO_STATE at the end.
 template <class Next>
 void ComponentSearch::search(StateId root, Next &&next, Components &result) {
     std::vector<Frame> frames;

@@ -95,7 +95,7 @@ Radius Decider::smallest_radius(StateId id, Radius largest, const Limits &limits
     }
     if (largest == UNBOUNDED) return UNBOUNDED;
     if (system_.kind(id) != Kind::open) return 0;
-    // Most deciders know the value by now. The others find it from below: small radii are the cheap ones.
+    // Most deciders know the value by now. For the others, radii are tried in increasing order, since small ones are cheap.
     for (Facts now = stored(id); now.lower < now.upper; now = stored(id)) {
         add(decision, decide(id, now.lower, limits));
         if (decision.answer == Answer::unknown) return NOT_KNOWN;

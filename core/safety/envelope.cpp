@@ -24,7 +24,7 @@ Envelope explore_envelope(System &system, std::span<const StateId> starts, const
         result.reached = entries.size();
         return result;
     };
-    // Unsafe states are found when they are met, so the first one is closest.
+    // States are tested when they are first met, so the first unsafe one is closest to the starts.
     const auto add = [&](StateId state, std::size_t parent) {
         if (!seen.insert(state)) return false;
         entries.push_back({state, parent});
@@ -36,7 +36,7 @@ Envelope explore_envelope(System &system, std::span<const StateId> starts, const
     std::size_t prepared = 0;
     std::vector<StateId> layer;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (i == prepared) {  // a new layer: the policy may be asked about all of it at once
+        if (i == prepared) {  // a new layer: the policy may evaluate all its states together
             prepared = entries.size();
             layer.clear();
             for (std::size_t j = i; j < prepared; ++j) layer.push_back(entries[j].state);

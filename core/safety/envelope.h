@@ -7,8 +7,8 @@ namespace misstep::safety {
 
 // All states that the policy can reach from some states.
 struct Envelope {
-    Limit limit = Limit::none;   // other than none: neither a path nor a proof
-    bool is_safe = false;        // proven: no run of the policy from there is ever unsafe
+    Limit limit = Limit::none;   // other than none: there is neither a run nor a proof
+    bool is_safe = false;        // proven: no run of the policy from the starts ever reaches an unsafe state
     std::vector<StateId> states; // a shortest run into an unsafe state, if there is one
     std::vector<LabelId> labels;
     std::uint64_t reached = 0;   // states

@@ -4,7 +4,7 @@
 
 namespace misstep::safety {
 
-// A system that is written out: state s has the actions actions[s] to actions[s + 1] - 1, action i the label labels[i] and the
+// A system given as tables: state s has the actions actions[s] to actions[s + 1] - 1. Action i has the label labels[i] and the
 // outcomes outcomes[offsets[i]] to outcomes[offsets[i + 1] - 1].
 struct Tables {
     std::vector<std::uint8_t> flags;       // by state

@@ -16,7 +16,7 @@ const char *name(RunEnd end) {
     return "exhausted";
 }
 
-// True if an unsafe state was met, which ends the search for one.
+// True if an unsafe state was met, which ends the lookahead.
 bool Fuzzer::add_layer(std::uint32_t first, std::uint32_t end, std::uint32_t &unsafe) {
     layer_.clear();
     for (std::uint32_t i = first; i < end; ++i) layer_.push_back(entries_[i].state);
@@ -42,7 +42,7 @@ std::uint64_t Fuzzer::choose(std::uint64_t count, CounterRandom &random) {
     return random.below(count);
 }
 
-// A state of the last layer that is closest to being unsafe, uniformly.
+// A state of the last layer that is closest to being unsafe; ties are broken uniformly at random.
 std::uint32_t Fuzzer::closest(std::uint32_t first, CounterRandom &random) {
     const auto begin = distances_.begin() + first;
     const double least = *std::min_element(begin, distances_.end());
@@ -52,7 +52,8 @@ std::uint32_t Fuzzer::closest(std::uint32_t first, CounterRandom &random) {
 }
 
 std::uint32_t Fuzzer::sampled(CounterRandom &random) {
-    // The first entry is where the lookahead started. Distances relative to the least one, lest all weights vanish.
+    // The first entry is where the lookahead started. Distances are taken relative to the least one, so that not all weights
+    // round to 0.
     const double least = *std::min_element(distances_.begin() + 1, distances_.end());
     weights_.assign(1, 0);
     double sum = 0;
@@ -67,7 +68,7 @@ std::uint32_t Fuzzer::sampled(CounterRandom &random) {
     }
     chose_ = possible > 1;
     double x = random.real() * sum;
-    std::uint32_t chosen = 0;  // rounding may leave a little of x after the scan
+    std::uint32_t chosen = 0;  // the last possible entry, if rounding leaves a little of x after the scan
     for (std::uint32_t i = 1; i < weights_.size(); ++i) {
         if (weights_[i] == 0) continue;
         chosen = i;
@@ -143,12 +144,18 @@ std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random, FuzzRun &r
 }
 
 FuzzRun Fuzzer::run(StateId start, CounterRandom &random) {
+    if (policy_version_ != system_.policy_version()) {
+        policy_version_ = system_.policy_version();
+        drawn_.clear();
+        drawn_states_.clear();
+        drawn_sums_.clear();
+    }
     FuzzRun run;
     run.states.push_back(start);
     visited_.clear();
     visited_.insert(start);
     turned_.clear();
-    std::uint32_t turn = 0, chance = 0;  // from 1: of this turn, and of the last one that was left to chance
+    std::uint32_t turn = 0, chance = 0;  // counted from 1: the current turn, and the last one with a random choice
     while (!system_.is_unsafe(run.states.back())) {
         if (run.labels.size() >= rules_.max_steps) {
             run.end = RunEnd::step_limit;
@@ -156,7 +163,7 @@ FuzzRun Fuzzer::run(StateId start, CounterRandom &random) {
         }
         const StateId here = run.states.back();
         if (!turned_.insert(here) && turns_[here] > chance) {
-            run.end = RunEnd::revisit;  // the same again, for ever
+            run.end = RunEnd::revisit;  // the run would repeat itself for ever
             return run;
         }
         turns_.at(here) = ++turn;

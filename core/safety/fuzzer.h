@@ -6,10 +6,12 @@
 
 namespace misstep::safety {
 
-// probable: an outcome by the model's probabilities, whatever it looks like; no lookahead.
+// greedy: a state of the last layer that is closest to being unsafe. sample: any state of the lookahead, with probability in
+// proportion to exp(-distance). uniform: any state of the last layer. probable: an outcome drawn by the model's probabilities,
+// without lookahead.
 enum class Select : std::uint8_t { greedy, sample, uniform, probable };
-// What a layer of a lookahead holds. fresh: the states met there for the first time. all: every state that many steps away, also by a
-// detour, as in Algorithm 1.
+// What a layer of a lookahead holds. fresh: states that no earlier layer holds. all: every state that some path of that many steps
+// reaches, as in Algorithm 1.
 enum class Layers : std::uint8_t { fresh, all };
 // How a run of the fuzzer ended.
 enum class RunEnd : std::uint8_t { unsafe, exhausted, step_limit, revisit };
@@ -22,7 +24,7 @@ struct FuzzRules {
     std::uint32_t max_steps = 1000;
     bool stop_on_revisit = false;
     Layers layers = Layers::fresh;
-    bool plain_distance = false;  // to the unsafety condition alone, not the model's own
+    bool plain_distance = false;  // the distance to the unsafety condition alone, not the model's own distance
 };
 
 // A run of the policy. labels[i] leads from states[i] to states[i + 1].
@@ -31,22 +33,23 @@ struct FuzzRun {
     std::vector<StateId> states;
     std::vector<LabelId> labels;
     std::uint64_t looked_at = 0;  // states that the lookaheads met
-    std::uint64_t cut = 0;        // lookaheads that went to one of several closest states since the cap was met
+    std::uint64_t cut = 0;        // lookaheads that the cap ended while several states were equally close
 };
 
 // Looks for runs of the policy into an unsafe state (Algorithm 1 of the paper): which outcome happens is the fuzzer's choice.
 //
-// From the state at hand it looks ahead, breadth-first over all outcomes of the policy's labels, until one state of a layer is
-// closest to being unsafe, then goes there: greedily, or to any state seen with probability in proportion to exp(-distance). A
-// layer holds only states not met before in this lookahead, otherwise a cycle would keep it going until the cap. The outer loop may
-// still go round in circles, so steps are limited. A run that comes back to a state stops there or goes on, as the rules say, in the
-// same way for every selection. One that goes on is still ended if nothing was left to chance since it was there: it would go
-// round for ever, and the end does not depend on how many steps it may take.
+// From the current state it looks ahead, breadth-first over all outcomes of the policy's labels, until a single state of a layer is
+// closest to being unsafe, then selects a state (see Select) and goes there. With Layers::fresh a layer holds only states that were
+// not met before in this lookahead; otherwise a cycle would keep the lookahead going until the cap. The outer loop may still visit
+// states again and again, so steps are limited. The rules say whether a run that revisits a state stops there, in the same way for
+// every selection. A run that may go on is still ended if no random choice was made since the last lookahead from this state: it
+// would repeat itself for ever, and so the end does not depend on the step limit.
 //
-// Numbers are drawn from the run's own stream, one a choice, so runs can be spread over processes in any way.
+// Each run draws its numbers from its own stream, one number for each choice, so runs can be distributed over processes in any way.
 class Fuzzer {
    public:
-    Fuzzer(System &system, FuzzRules rules) : system_(system), rules_(rules) {}
+    Fuzzer(System &system, FuzzRules rules)
+        : system_(system), rules_(rules), policy_version_(system.policy_version()) {}
 
     System &system() { return system_; }
     FuzzRun run(StateId start, CounterRandom &random);
@@ -58,13 +61,13 @@ class Fuzzer {
     };
     static constexpr std::uint32_t NOWHERE = ~0U;
 
-    // Where to go from the state, as an entry; NOWHERE if the policy's runs end before they get unsafe.
+    // The entry of the state to go to; NOWHERE if all runs of the policy from the state end without an unsafe state.
     std::uint32_t look_ahead(StateId from, CounterRandom &random, FuzzRun &run);
     bool add_layer(std::uint32_t first, std::uint32_t end, std::uint32_t &unsafe);
     std::uint32_t closest(std::uint32_t first, CounterRandom &random);
     std::uint32_t sampled(CounterRandom &random);
     std::uint32_t probable(StateId from, CounterRandom &random);
-    // One of so many, and whether that was a choice at all.
+    // A number below `count`; `chose_` says whether there was a choice.
     std::uint64_t choose(std::uint64_t count, CounterRandom &random);
     double distance(StateId id) {
         return rules_.plain_distance ? system_.distance_to_unsafe(id) : system_.distance(id);
@@ -81,11 +84,12 @@ class Fuzzer {
     Stamps visited_;
     Stamps turned_;                            // states where this run has looked ahead ...
     PerState<std::uint32_t> turns_{0};         // ... and at which turn
-    bool chose_ = false;                       // the last turn was left to chance
-    // Outcomes of the policy's label, each with the sum of the chances up to it; by state where they begin and how many they are.
+    bool chose_ = false;                       // the last turn made a random choice
+    // Outcomes of the policy's label, each with the sum of the probabilities up to it. By state: the first one and their number.
     struct Chances {
         std::uint32_t first, count;
     };
+    std::uint32_t policy_version_ = 0;  // of the policy whose outcomes are kept
     PerState<Chances> drawn_{{0, 0}};
     std::vector<StateId> drawn_states_;
     std::vector<double> drawn_sums_;

@@ -8,12 +8,11 @@
 namespace misstep::safety {
 
 // A model with its probabilities, in flat arrays: a state has labels, a label has edges, an edge has outcomes with weights. The
-// policy, or whoever wants to be safe, chooses the label. The environment chooses the edge, and the outcome is drawn
-// with probability weight / sum of the edge's weights: that quotient of the stored numbers, taken exactly, is what all
-// bounds are about.
+// policy, or another strategy, chooses the label. The environment chooses the edge, and the outcome is drawn with probability
+// weight / sum of the edge's weights. All bounds refer to the exact quotient of these stored numbers.
 struct Game {
-    // OPEN: a state that was met and not explored. Nothing is known of it, so its risk is between 0 and 1. STOP: the policy ends its
-    // run there, which is safe.
+    // OPEN: a state that was met and not explored. Nothing is known about it, so its risk is between 0 and 1. STOP: the policy ends
+    // its run there, which is safe.
     enum Kind : std::uint8_t { INNER = 0, UNSAFE = 1, GOAL = 2, DEAD_END = 3, OPEN = 4, STOP = 5 };
 
     std::vector<std::uint8_t> kinds;
@@ -38,7 +37,7 @@ struct Game {
 
     // Throws std::invalid_argument if the arrays do not fit together.
     void check() const;
-    // One label a state is kept: the one at the position `choices` gives; with STOPS none.
+    // Keeps one label of each state: the one at the position that `choices` gives, or none with STOPS.
     static constexpr std::int64_t STOPS = -1;
     Game under(std::span<const std::int64_t> choices) const;
 };

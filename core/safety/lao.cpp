@@ -12,7 +12,7 @@ void Lao::solve(StateId id, Radius radius, Meter &meter) {
     if (!is_done(id)) settle_reachable(id, chosen_);
 }
 
-// Backs the state up; true if its outcomes are worth looking at.
+// Backs the state up; true if its outcomes have to be visited.
 bool Lao::enter(StateId id, Meter &meter) {
     if (is_done(id) || !seen_.insert(id)) return false;
     meter.tick();

@@ -6,9 +6,9 @@ namespace misstep::safety {
 
 // LAO*, in its form that sweeps the best partial solution depth-first and backs up each state on the way back.
 //
-// New states are expanded and descended into at once. Stopping at each of them would grow the solution by one layer a sweep, which
-// is quadratic on long runs and gains nothing: with all bounds starting at 0 there is no better order to wait for. A sweep that
-// changes nothing has verified the whole solution.
+// The search expands a new state and descends into it at once. If it stopped at each new state, the solution would grow by one layer
+// per sweep, which is quadratic on long runs and gains nothing: all bounds start at 0, so they give no better order of expansion. A
+// sweep that changes nothing has verified the whole solution.
 class Lao : public ValueDecider {
    public:
     explicit Lao(System &system) : ValueDecider(system) {}

@@ -32,7 +32,8 @@ class Flow {
    public:
     Flow(const Game &chain, const std::vector<double> &values) : chain_(chain), values_(values) {}
 
-    // `amount` comes into the state; it is there more often, if it stays now and then, and flows on to other states.
+    // `amount` is how often runs enter the state. Returns how often they are there, which is more if an edge may stay in the state,
+    // and adds what flows on to other states.
     template <class Add>
     double out_of(StateId s, double amount, Add &&add) const {
         if (values_[s] <= 0 || chain_.labels_of[s] == chain_.labels_of[s + 1]) return amount;
@@ -75,7 +76,8 @@ Bounds decision_values(const Game &chain, const Bounds &least) {
     return result;
 }
 
-// Components in the order in which runs pass them; inside one, what flows in circles dies out, since all its states can leave.
+// Components are visited in the order in which runs pass through them. Inside a component the flow along cycles tends to 0, since
+// runs can leave it from each of its states.
 std::vector<double> expected_visits(const Game &chain, std::span<const StateId> starts,
                                     const std::vector<double> &values, const Limits &limits) {
     constexpr std::uint64_t MOST = 20'000'000;  // states looked at again in one component
@@ -107,7 +109,7 @@ std::vector<double> expected_visits(const Game &chain, std::span<const StateId> 
     return visits;
 }
 
-// Shortest paths, where a step is as long as its probability is unlikely.
+// Dijkstra's search for shortest paths, where the length of a step is the negative logarithm of its probability.
 LikelyRun most_likely_unsafe_run(const Game &chain, std::span<const StateId> starts) {
     std::vector<double> length(chain.size(), INFINITY);
     std::vector<StateId> parent(chain.size(), NO_STATE);

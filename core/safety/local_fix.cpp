@@ -41,7 +41,7 @@ void LocalFix::choose(StateId id, std::uint32_t action) {
             pool_.push_back({id, scratch.dependents});
             scratch.dependents = static_cast<std::uint32_t>(pool_.size() - 1);
         }
-        // One that waits for its first evaluation comes to the top: whoever chose it needs it now.
+        // A state that waits for its first evaluation moves to the top, because the current choice needs it now.
         if (seen_.insert(outcome) || (in_work_.contains(outcome) && !has_choice_.contains(outcome))) {
             in_work_.insert(outcome);
             work_.push_back(outcome);
@@ -67,16 +67,16 @@ void LocalFix::solve(StateId id, Radius radius, Meter &meter) {
         if (!in_work_.contains(state)) continue;  // has been evaluated since
         in_work_.erase(state);
         if (scratch(state).demand == 0) {
-            seen_.erase(state);  // whoever chooses it again has it evaluated
+            seen_.erase(state);  // if it is chosen again, it is pushed again
             continue;
         }
         meter.tick();
         const Backup backup = this->backup(state);
-        if (backup.action == UNSOLVED) continue;  // a dead end, as it turns out
+        if (backup.action == UNSOLVED) continue;  // the backup has found a dead end
         if (raise(state, backup.value)) {
             release(state);
             if (backup.value >= cap_ && state == id) return;
-            // Its own value may be an outcome of its own choice, so it is evaluated again, after those who depend on it.
+            // The state may be an outcome of its own choice, so it is evaluated again, after the states that depend on it.
             if (backup.value < cap_) push(state);
             wake_dependents(state);
         } else if (backup.value < cap_) {

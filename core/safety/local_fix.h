@@ -6,15 +6,16 @@ namespace misstep::safety {
 
 // The least solution around one state, by propagation.
 //
-// Each state that matters has one label at a time that looks best, and only the outcomes of that label are looked at. When the bound of
-// an outcome grows, those who chose a label because of it are evaluated again. Every evaluation but the first pays for itself with
-// a bound that has grown or a choice that has changed, so the work is linear in the transitions looked at, times r + 1.
-// Depth-first, since a safe strategy is often found by diving, and a lost state nearby is found by what it does to its predecessors.
-// The first outcome of the latest choice comes first, even if somebody else has been waiting for that state: a state that waits below
-// belongs to choices that may be given up by then. (In models, first outcomes are the regular ones, and the others lead further afield.)
+// Each relevant state has one label at a time that looks best, and only the outcomes of that label are explored. When the bound of
+// an outcome grows, the states that chose a label with this outcome are evaluated again. Every evaluation but the first follows a
+// bound that has grown or a choice that has changed, so the work is linear in the transitions explored, times r + 1. The order is
+// depth-first: a safe strategy is often found by going deep, and a lost state nearby is found because it raises the bounds of its
+// predecessors. The first outcome of the latest choice is evaluated first, even if the state has been waiting further down for
+// another choice, which may have been given up by then. (In models, the first outcome is usually the regular one, and the others
+// lead to states further away.)
 //
-// A state whose bound has grown waits until those who chose it have thought again. If nobody chooses it any more, it is left
-// alone: within a radius, most states that cannot be passed with what is left of the deviations need not be known any better.
+// A state whose bound has grown waits until the states that chose it have been evaluated again. If none of them chooses it any more,
+// it is not evaluated: within a radius, most states that the remaining deviations do not suffice for need no better bound.
 class LocalFix : public ValueDecider {
    public:
     explicit LocalFix(System &system) : ValueDecider(system) {}
@@ -29,7 +30,7 @@ class LocalFix : public ValueDecider {
         StateId state;
         std::uint32_t next;
     };
-    // What is known of a state while one question is being answered.
+    // What is known about a state while one question is being answered.
     struct Scratch {
         std::uint32_t demand;      // states whose chosen label has it as an outcome
         std::uint32_t dependents;  // those to be woken, a list in the pool
@@ -40,7 +41,7 @@ class LocalFix : public ValueDecider {
     void release(StateId id);
     void wake_dependents(StateId of);
 
-    std::vector<StateId> work_;  // what is no longer in_work_ has been evaluated since
+    std::vector<StateId> work_;  // an entry that is not in_work_ has been evaluated since it was pushed
     Stamps in_work_;
     Stamps seen_;  // in the work, or evaluated and not changed since
     Stamps touched_;

@@ -6,14 +6,14 @@ namespace misstep::safety {
 
 void Lrtdp::solve(StateId id, Radius radius, Meter &meter) {
     begin(radius);
-    // Not the id: that depends on which states somebody else has met before, and an answer must not.
+    // The stream is not the id of the state: ids depend on which states were met before, and the answer must not.
     CounterRandom random(seed_, questions_++);
     while (!is_done(id)) {
         trial(id, random, meter);
         while (!trial_.empty()) {
             const StateId state = trial_.back();
             trial_.pop_back();
-            // Those before may be decided by a state that has just been found to be lost.
+            // States earlier in the trial may be decided by a state that has just been found to be lost.
             if (!check(state, meter) && !is_done(state)) break;
         }
     }

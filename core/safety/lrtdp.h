@@ -8,9 +8,9 @@ namespace misstep::safety {
 // Labelled real-time dynamic programming for worst-case deviations.
 //
 // A trial follows the labels that look best, with outcomes drawn uniformly (probabilities of the model play no role), and backs up
-// what it passes. It ends where nothing is open, and also at a state that it has passed already: cycles cost nothing, so it might
-// never leave one. Then the states of the trial are checked from its end: if all that can be reached along best labels is
-// consistent, it is solved.
+// the states on its path. It ends at a state that is done, and also at a state that it has passed already: cycles may cost nothing,
+// so the trial might never leave one. Then the states of the trial are checked from its end: if all states that can be reached along
+// best labels are consistent, they are solved.
 class Lrtdp : public ValueDecider {
    public:
     Lrtdp(System &system, std::uint64_t seed) : ValueDecider(system), seed_(seed) {}

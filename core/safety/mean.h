@@ -6,20 +6,21 @@
 
 namespace misstep::safety {
 
-// A mean, moved outward. A mean of `count` values has as many products, two sums and a quotient, each off by a relative 2^-53 at
-// most, and so are the weights once for each probability that they are a product of. Denormal numbers, whose errors are not
-// relative, are far below what is added or cut off.
+// A mean, moved outward by more than its rounding errors. The mean of some values is computed with a product for each value, two
+// sums and a quotient. Each operation has a relative error of at most 2^-53, and a weight has one such error for each probability
+// that was multiplied into it. The errors of denormal numbers are not relative: a weight or a product may be wrong by 2^-1074. The
+// sum over all outcomes is still wrong by far less than 1e-290, and that is what is added to it or cut off from it.
 template <bool UP>
 double outward(double sum, double weight, double low, double high, std::size_t roundings) {
     if (low == high) return low;
     if (weight < 1e-200) return UP ? high : low;
     const double mean = sum / weight;
     const double slack = static_cast<double>(roundings) * 0x1.0p-53;
-    if (UP) return std::min(high, mean * (1 + slack) + 1e-290);
-    return std::max(low, mean < 1e-280 ? 0.0 : mean * (1 - slack));
+    if (UP) return std::min(high, mean * (1 + slack) + 1e-290 / std::min(weight, 1.0));
+    return std::max(low, std::min(sum, mean) < 1e-280 ? 0.0 : mean * (1 - slack));
 }
 
-// The mean of values over the outcomes of an edge, but for those that are `skipped`; below 0 if all are.
+// The mean of values over the outcomes of an edge that are not `skipped`; below 0 if all are.
 template <bool UP, class Skipped>
 double edge_mean(const Game &game, std::uint64_t edge, const std::vector<double> &values, Skipped &&skipped) {
     double sum = 0, weight = 0, low = 1, high = 0;

@@ -5,7 +5,7 @@
 namespace misstep::safety {
 
 bool OracleShield::is_safe(std::span<const StateId> outcomes) {
-    // What is known already may spare the work.
+    // An outcome that is known not to be safe makes a search for the others unnecessary.
     if (std::any_of(outcomes.begin(), outcomes.end(),
                     [&](StateId t) { return decider_->known(t, UNBOUNDED) == Answer::not_safe; }))
         return false;

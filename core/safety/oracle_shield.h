@@ -4,12 +4,12 @@
 
 namespace misstep::safety {
 
-// A policy that takes its best-ranked label all of whose outcomes are decided to be safe. From a safe state its runs stay among
-// safe states for ever. Where no label is decided so, because the state is not safe or a limit was reached, it takes the
-// policy's own: such states are counted.
+// A policy that takes, among the labels all of whose outcomes are decided to be safe, the one that the shielded policy ranks best.
+// From a safe state its runs stay among safe states for ever, unless a limit is reached. Where no label is decided to be safe,
+// because the state is not safe or a limit was reached, it takes the policy's own label; such states are counted.
 class OracleShield : public LabelPolicy {
    public:
-    // The decider's system has the policy that is shielded.
+    // The policy to be shielded is the policy of the decider's system.
     OracleShield(std::shared_ptr<Decider> decider, Limits limits)
         : decider_(std::move(decider)), limits_(std::move(limits)) {}
 

@@ -13,7 +13,7 @@ class FirstLabel : public LabelPolicy {
     LabelId choose(StateId, std::span<const LabelId> applicable) override { return applicable.front(); }
 };
 
-// A label for each state, NO_LABEL beyond the end.
+// A label for each state; NO_LABEL for states beyond the end of the table.
 class LabelTable : public LabelPolicy {
    public:
     explicit LabelTable(std::vector<LabelId> labels) : labels_(std::move(labels)) {}
@@ -46,8 +46,8 @@ class PatchedPolicy : public LabelPolicy {
 };
 
 // A policy that must not take some labels in some states, because they were found to be faults. Where its choice is forbidden it
-// takes the best-valued label that is not, or the first one if it has no values; the choice itself if all are forbidden.
-// No guarantee: only what was found is forbidden.
+// takes the best-valued label that is not forbidden, or the first such label if it has no values; it keeps its choice if all are
+// forbidden. This gives no guarantee: only the faults that were found are forbidden.
 class BlacklistShield : public LabelPolicy {
    public:
     BlacklistShield(std::shared_ptr<LabelPolicy> inner, std::unordered_map<StateId, std::vector<LabelId>> forbidden)

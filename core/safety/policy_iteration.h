@@ -8,11 +8,11 @@ namespace misstep::safety {
 
 // iPI: policy iteration by passes.
 //
-// Each node, a state with the deviations left, has a current label, and moves on to the next one only when an outcome is lost for
-// certain, never back. A pass follows the current labels depth-first and moves on where it has to. A node whose outcomes are
-// all safe for certain is safe; a pass that did not have to move on has found a set of nodes that is closed under current
-// labels, and all of them are safe. Every other pass uses up a label somewhere, so passes are at most as many as labels.
-// (Published for the unbounded case; budgets only turn states into nodes.)
+// Each node, a state with the number of deviations left, has a current label. It moves on to the next label only when an outcome of
+// the current one is lost for certain, and never goes back. A pass follows the current labels depth-first and moves nodes on where
+// it has to. A node whose outcomes are all safe for certain is safe. A pass that moves no node on has found a set of nodes that is
+// closed under current labels, and all of them are safe. Every other pass uses up a label somewhere, so there are at most as many
+// passes as labels. (The method was published for the unbounded case; with a budget the nodes take the place of the states.)
 class PolicyIteration : public BudgetDecider {
    public:
     explicit PolicyIteration(System &system) : BudgetDecider(system) {}

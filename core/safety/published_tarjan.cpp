@@ -8,7 +8,7 @@ std::uint32_t PublishedTarjan::choice(StateId, bool) {
     throw std::invalid_argument("TarjanSafe as published has no strategies");
 }
 
-// Lines 9 to 17, until an outcome has to be searched first.
+// Lines 9 to 17 of the paper's algorithm, until an outcome has to be searched first.
 PublishedTarjan::Outcome PublishedTarjan::advance(Frame &frame, StateId &child) {
     const StateId state = stack_[frame.position].state;
     const Radius budget = stack_[frame.position].budget;
@@ -23,7 +23,7 @@ PublishedTarjan::Outcome PublishedTarjan::advance(Frame &frame, StateId &child) 
         const std::span<const StateId> outcomes = frame.actions.outcomes(frame.ranking[frame.rank]);
         for (; frame.next < outcomes.size(); ++frame.next) {
             const StateId outcome = outcomes[frame.next];
-            // The stack before anything that is known: this is what the algorithm says, and what is wrong with it.
+            // The algorithm looks at the stack before it looks at what is known, which is its mistake.
             if (const std::uint32_t position = find(outcome, frame.left); position != NONE) {
                 stack_[frame.position].low = std::min(stack_[frame.position].low, position);
                 continue;

@@ -17,7 +17,7 @@ constexpr int ROUNDS = 4;
 constexpr int IMPROVEMENTS = 8;
 constexpr int ATTEMPTS = 8;
 constexpr std::size_t MOST_DIRECT = 400;  // units of a component whose equations are solved by elimination
-constexpr double SHARE = 1e-3;  // of the precision that one component may spend
+constexpr double SHARE = 1e-3;  // the part of the precision that one component may use up
 
 bool is_lost_label(const Game &game, std::uint64_t label, const std::vector<std::uint8_t> &lost) {
     for (std::uint64_t o = game.outcomes_of[game.edges_of[label]]; o < game.outcomes_of[game.edges_of[label + 1]]; ++o)
@@ -43,7 +43,7 @@ RiskSolver::RiskSolver(const Game &game, double precision, const Limits &limits)
     }
 }
 
-// Outcomes that stay in the unit do not count: it goes on until it leaves. Below 0: the edge never leaves.
+// Outcomes that stay in the unit are left out, since the run continues until it leaves the unit. Below 0: the edge never leaves.
 template <bool UP>
 double RiskSolver::edge_value(std::uint64_t edge, StateId self, const std::vector<double> &values) const {
     return edge_mean<UP>(game_, edge, values, [&](StateId t) { return unit_[t] == self; });
@@ -92,7 +92,7 @@ Bounds RiskSolver::solve() {
     return bounds_;
 }
 
-// The risk of any strategy is an upper bound. The lower bounds suggest the first one, the upper bounds better ones.
+// The risk of any strategy is an upper bound. The first strategy follows the lower bounds, later ones follow the upper bounds.
 void RiskSolver::improve() {
     for (int round = 0; round < ROUNDS && bounds_.limit == Limit::none; ++round) {
         const Game chain = game_.under(strategy(round > 0));
@@ -131,7 +131,8 @@ void RiskSolver::solve_component(std::size_t c, std::span<const StateId> states)
     groups_.clear();
 }
 
-// A state is lost if each of its labels has an outcome that is. The least such set: what is not in it can be avoided for sure.
+// A state is lost if each of its labels has an outcome that is lost. States outside the least such set can avoid unsafe and open
+// states for certain.
 void RiskSolver::find_lost(std::span<const StateId> states) {
     const auto add = [&](StateId s) {
         if (lost_[s] != 0) return false;
@@ -148,8 +149,8 @@ void RiskSolver::find_lost(std::span<const StateId> states) {
     }
 }
 
-// Finds where the environment can go round in circles, and makes each circle one unit. Returns whether the equations of the
-// component then have one solution only.
+// Makes each end component, in which the environment can stay for ever, one unit. Returns whether the equations of the component
+// then have only one solution.
 bool RiskSolver::collapse() {
     bool labels = false, edges = false;
     for (StateId s : units_) {
@@ -179,7 +180,7 @@ double RiskSolver::gap_behind(std::size_t c) const {
     return gap;
 }
 
-// Both bounds of all units once, in place. False: a limit.
+// Updates both bounds of all units once, in place. False if a limit was reached.
 bool RiskSolver::sweep(bool backward, double &change) {
     change = 0;
     for (std::size_t i = 0; i < units_.size(); ++i) {
@@ -197,7 +198,7 @@ bool RiskSolver::sweep(bool backward, double &change) {
 
 void RiskSolver::iterate(std::size_t c, bool unique) {
     const double behind = gap_behind(c);
-    const bool closes = behind <= precision_;  // else open states keep the bounds apart
+    const bool closes = behind <= precision_;  // otherwise the states behind keep the bounds apart
     const auto gap = [&] {
         double widest = 0;
         for (StateId s : units_) widest = std::max(widest, bounds_.high[s] - bounds_.low[s]);
@@ -216,8 +217,9 @@ void RiskSolver::iterate(std::size_t c, bool unique) {
         if (sweeps < guess_at) continue;
         const bool better = guess(std::min(now / last_gap, 0.999999), unique);
         const double after = better ? gap() : now;
-        if (after <= behind + precision_ && after > 0.7 * last_gap) break;  // rounding keeps them apart
-        // The longer it takes, the more alike errors are; after a good guess that begins anew.
+        if (after <= behind + precision_ && after > 0.7 * last_gap) break;  // only rounding keeps the bounds apart
+        // With more sweeps, the errors of all units shrink at more similar rates, which makes a guess better. After a good guess
+        // the waiting time starts again from its first value.
         wait = after < 0.1 * now ? FIRST_GUESS : 2 * wait;
         guess_at = sweeps + wait;
         last_gap = after;
@@ -226,8 +228,8 @@ void RiskSolver::iterate(std::size_t c, bool unique) {
     if (!unique && gap() > behind + SHARE * precision_) undecided_ = true;
 }
 
-// Errors shrink by about `rate` between two guesses, all in proportion. Continuing that gives where the bounds will meet; a little
-// above and below it, in the same proportions, is the guess.
+// All errors shrink by about the factor `rate` between two guesses. Extrapolation gives the values where the bounds will meet. The
+// guesses are vectors a little above and below these values, in proportion to the distances of the bounds.
 bool RiskSolver::guess(double rate, bool unique) {
     if (units_.size() <= MOST_DIRECT && guess_directly(unique)) return true;
     std::vector<double> limits(units_.size()), widths(units_.size());
@@ -276,7 +278,7 @@ std::uint64_t RiskSolver::chosen_edge(StateId unit) const {
     return chosen;
 }
 
-// Gauss's elimination with pivots. False: the equations have no single solution.
+// Gaussian elimination with pivoting. False if the equations have no unique solution.
 bool RiskSolver::linear_guess(const std::vector<std::uint64_t> &edges, LinearGuess &result) const {
     const std::size_t n = units_.size(), width = n + 3;
     std::unordered_map<StateId, std::size_t> places;
@@ -324,8 +326,8 @@ bool RiskSolver::linear_guess(const std::vector<std::uint64_t> &edges, LinearGue
     return true;
 }
 
-// Solves the equations for the choices that look best, moved outward by a little for each step: that makes up for
-// rounding in the sweep that confirms it. Choices are improved by what was found.
+// Solves the equations for the choices that look best. The solution is moved outward by a little for each expected step, to allow
+// for rounding in the sweep that confirms it. Later rounds improve the choices with the solution.
 bool RiskSolver::guess_directly(bool unique) {
     bool above = false, below = !unique;
     std::vector<std::uint64_t> edges(units_.size()), before;
@@ -349,8 +351,8 @@ bool RiskSolver::guess_directly(bool unique) {
     return false;
 }
 
-// Puts the guess in the place of the bounds and sweeps a few times. If a sweep raises no value (from above) or lowers none (from
-// below), the equations hold as inequalities for what is left, and it stays; else the bounds are what they were.
+// Replaces the bounds by the guess and sweeps a few times. If a sweep raises no value (from above) or lowers none (from below), the
+// equations hold as inequalities for the resulting vector, and it is kept. Otherwise the old bounds are restored.
 template <bool UP>
 bool RiskSolver::confirmed(std::vector<double> &values, const std::vector<double> &limits,
                            const std::vector<double> &widths, double margin) {
@@ -370,7 +372,7 @@ bool RiskSolver::confirmed(std::vector<double> &values, const std::vector<double
             put(s, values, value);
         }
         if (!holds) continue;
-        // Both vectors are bounds, so the better one of the two is one in each state.
+        // Both vectors are bounds, so in each state the better value of the two is a bound.
         for (std::size_t i = 0; i < units_.size(); ++i)
             put(units_[i], values, UP ? std::min(saved[i], values[units_[i]]) : std::max(saved[i], values[units_[i]]));
         return true;
@@ -436,7 +438,7 @@ Bounds risk_within(const Game &game, std::uint64_t steps, const Limits &limits) 
         for (StateId s = 0; s < game.size(); ++s) {
             if (game.kinds[s] != Game::INNER) continue;
             bounds.limit = watch.check(progress, [&] { return game.bytes(); });
-            if (bounds.limit != Limit::none) {  // fewer steps are less risky: what is known from below still holds
+            if (bounds.limit != Limit::none) {  // fewer steps have less risk, so the lower bounds still hold
                 for (StateId t = 0; t < game.size(); ++t)
                     if (game.kinds[t] == Game::INNER) bounds.high[t] = 1;
                 return bounds;

@@ -13,31 +13,31 @@ namespace misstep::safety {
 //
 // Bounds come from below and from above at once (interval iteration), component by component. What makes them sound:
 //   - A mean is computed once and moved outward by more than its rounding errors, which are relative, because all terms are
-//     positive; and it never leaves the interval of what it is the mean of, which is exact.
+//     positive. It never leaves the interval between the least and the largest of its values, which is exact.
 //   - From below, iteration from 0 never passes the least solution.
-//   - From above, iteration from 1 never passes a solution; that it gets to the least one takes care. States from which unsafety
-//     can be avoided for sure are found by their graph and have 0. Where the environment can go round in circles in a
-//     chain, the circle (end component) is one unit, which has the value of its best exit. Where labels and edges both have a
-//     choice, the strategy that the lower bound suggests is fixed, and its chain is solved: its risk is an upper bound.
-//   - Slow components are helped by guesses, which count only if one sweep confirms them: a vector that no state's equation
-//     raises is above the least solution (Knaster and Tarski); one that no equation lowers is below it where the solution is
-//     the only one.
+//   - From above, iteration from 1 never passes a solution, but it need not reach the least one. So states from which unsafe
+//     states can be avoided for certain are found in the graph and have the value 0. An end component of a chain, in which the
+//     environment can stay for ever, is treated as one unit, which has the value of its worst exit. Where there is a choice both of
+//     labels and of edges, the strategy that the lower bounds suggest is fixed, and its chain is solved: its risk is an upper bound.
+//   - Components that converge slowly get guesses, which are used only if a sweep confirms them: a vector that no state's equation
+//     raises is above the least solution (Knaster and Tarski), and one that no equation lowers is below it where the solution is
+//     unique.
 // `open` states count as 0 below and as 1 above.
 struct Bounds {
     std::vector<double> low, high;
-    std::uint64_t sweeps = 0;  // over components, the longest count of one
-    Limit limit = Limit::none;  // other than none: the bounds hold and are not as close as they could be
+    std::uint64_t sweeps = 0;  // the largest number of sweeps over one component
+    Limit limit = Limit::none;  // other than none: the bounds hold but may be farther apart than the precision asks for
 };
 
-// Solutions of the equations of a component for fixed choices: with what is behind it at its lower and at its upper bound, and
-// how many steps it takes to leave.
+// Solutions of the equations of a component for fixed choices, with the states behind it at their lower and at their upper bounds,
+// and the expected number of steps until the component is left.
 struct LinearGuess {
     std::vector<double> low, high, steps;
 };
 
 class RiskSolver {
    public:
-    // `precision`: how close the bounds shall come to each other.
+    // `precision`: the distance that the bounds shall have at most.
     RiskSolver(const Game &game, double precision, const Limits &limits);
 
     Bounds solve();
@@ -76,21 +76,21 @@ class RiskSolver {
     Progress progress_;
     ComponentSearch search_;
     Bounds bounds_;
-    std::vector<std::uint8_t> lost_;            // cannot avoid unsafe and open states for sure
+    std::vector<std::uint8_t> lost_;  // no label avoids unsafe and open states for certain
     std::vector<std::uint32_t> component_;
-    std::vector<StateId> unit_;                 // of a state: the one that stands for its end component
+    std::vector<StateId> unit_;  // of a state: the one that stands for its end component
     std::vector<std::vector<StateId>>
-        groups_;  // end components of the component at work, first the one that stands for all
-    std::vector<std::uint32_t> group_;          // of a state that stands for an end component
-    std::vector<StateId> units_;                // of the component at work
-    std::vector<double> before_;                // low, some sweeps ago, by unit
-    bool undecided_ = false;                    // some component has choices of both kinds, and its bounds are apart
+        groups_;  // end components of the current component; the first state stands for all
+    std::vector<std::uint32_t> group_;  // of a state that stands for an end component
+    std::vector<StateId> units_;  // of the current component
+    std::vector<double> before_;  // low, some sweeps ago, by unit
+    bool undecided_ = false;  // a component has choices of both kinds, and its bounds are apart
 };
 
 // Bounds on the risk, of a game or of a chain.
 Bounds risk_bounds(const Game &game, double precision, const Limits &limits, std::vector<std::int64_t> *strategy);
 
-// Bounds on the probability to get unsafe within so many steps.
+// Bounds on the probability of reaching an unsafe state within the given number of steps.
 Bounds risk_within(const Game &game, std::uint64_t steps, const Limits &limits);
 
 }  // namespace misstep::safety

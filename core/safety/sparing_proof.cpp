@@ -67,7 +67,7 @@ void SparingProof::solve(bool may_stop) {
     std::vector<Number> work;
     for (Number s = 0; s < states_.size(); ++s)
         if (system_.is_unsafe(states_[s])) work.push_back(s);
-    // At worst: backwards along all labels that may be taken.
+    // Worst case: backwards along all labels that may be taken.
     std::vector<Number> found(work);
     for (Number s : found) worst_[s] = 1;
     for (std::size_t i = 0; i < found.size(); ++i)
@@ -77,7 +77,7 @@ void SparingProof::solve(bool may_stop) {
             worst_[before] = 1;
             found.push_back(before);
         }
-    // At best: who has no label left that keeps it out. A policy that may stop can always do that.
+    // Best case: states that have no label left that stays out of lost states. A policy that may stop can always do that instead.
     std::vector<std::uint8_t> bad(owners_.size(), 0);
     std::vector<std::uint32_t> left(states_.size(), 0);
     for (Number s = 0; s < states_.size(); ++s)
@@ -115,7 +115,7 @@ void SparingProof::answered(Number state) {
         }
 }
 
-// Each answer leads to an outcome that was found to be lost earlier, and the first ones are unsafe.
+// Each label has an outcome that was found to be lost earlier than the state, and the states found first are unsafe.
 void SparingProof::follow_lost(Number state) {
     while (!system_.is_unsafe(states_[state])) {
         if (asked_[state] == NO) answered(state);
@@ -147,7 +147,7 @@ Limit SparingProof::run(const Limits &limits) {
     solve();
     for (Number s = 0; s < starts_; ++s) reach(s, NONE);
     std::size_t next = 0, taken = 0;
-    std::vector<Number> waiting, questions;  // of those that wait, the first `taken` ones have been
+    std::vector<Number> waiting, questions;  // the first `taken` entries of `waiting` have been asked
     while (true) {
         for (; next < reached_.size(); ++next) {
             const Number s = reached_[next];
@@ -173,7 +173,7 @@ Limit SparingProof::run(const Limits &limits) {
                 for (StateId outcome : system_.actions(states_[s]).outcomes(choice_[s])) reach(numbers_[outcome], s);
         if (asked_count_ >= solve_again_) {
             solve();
-            for (Number s : reached_)  // an old state may be known to be lost now
+            for (Number s : reached_)  // a state that was reached before may be known to be lost now
                 if (lost_[s] != NONE) next = 0;
         }
     }
@@ -219,7 +219,8 @@ std::vector<StateId> SparingProof::unsafe_run() const {
 }
 
 void SparingProof::certificate(std::vector<StateId> &states, std::vector<LabelId> &labels) {
-    // What was reached, and from unasked states everything: it is all outside of what can get unsafe at worst.
+    // The states that were reached, and everything that unasked states can reach. None of it can reach an unsafe state even in
+    // the worst case.
     std::vector<Number> members(reached_);
     std::vector<std::uint8_t> seen(is_reached_);
     const auto add = [&](std::span<const StateId> outcomes) {

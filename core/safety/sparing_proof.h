@@ -7,17 +7,18 @@ namespace misstep::safety {
 
 // A proof that asks the policy as little as possible: for policies that are slow to answer.
 //
-// The model alone is explored first, by all labels. Then two least fixpoints bound what the policy can be, with the states that it
-// has not been asked about taken in two ways:
-//   worst   an unasked state may take any label: who cannot get unsafe then is safe whatever the policy says
-//   best    an unasked state takes the label that is best for it: who gets unsafe even then does so whatever the policy says
-// The policy is asked only where the two differ, in states that it can get to from a start by what it has said. When no such
-// state is left, the policy is safe: the inductive set consists of asked states with their labels, and of unasked ones that are
-// closed under all labels. When the policy can get to a state that is lost at best, following it from there is a run into an unsafe
-// state, and each step of it is asked for, so that nothing is claimed that the policy has not said.
+// The model alone is explored first, with all labels. Then two least fixpoints bound what the policy can do, under two assumptions
+// about the states where it has not been asked:
+//   worst   such a state may take any label. A state that cannot reach an unsafe state then is safe whatever the policy answers.
+//   best    such a state takes the label that is best for it. A state that reaches an unsafe state even then does so whatever the
+//           policy answers.
+// The policy is asked only where the two differ, in states that it can reach from a start by its answers so far. When no such state
+// is left, the policy is safe: the inductive set consists of asked states with their labels, and of unasked states that are closed
+// under all labels. When the policy can reach a state that is lost even at best, following the policy from there gives a run into an
+// unsafe state. The policy is asked at each step of this run, so that nothing is claimed that the policy has not answered.
 //
-// Answers make the first set smaller and the second one larger. The fixpoints are computed again only when there are
-// half as many answers more: with old ones the policy is asked more than it need be, and all that is concluded stays true.
+// Answers make the first set smaller and the second one larger. The fixpoints are computed again only when the number of answers has
+// grown by half. Fixpoints that are out of date make the policy be asked more often than necessary, but all conclusions stay true.
 class SparingProof {
    public:
     enum class End : std::uint8_t { open, safe, unsafe };
@@ -27,9 +28,10 @@ class SparingProof {
     SparingProof(const SparingProof &) = delete;
     SparingProof &operator=(const SparingProof &) = delete;
 
-    // Expansions are states of the model; evaluations are questions to the policy. One of the two is called, once.
+    // Of the limits, expansions count states of the model and evaluations count questions to the policy. Either `run` or `explore`
+    // is called, and only once.
     Limit run(const Limits &limits);
-    // Asks nothing: only finds out which starts no strategy keeps safe, see `lost_certificate`.
+    // Asks the policy nothing. Only finds the starts from which no strategy is safe, see `lost_certificate`.
     Limit explore(const Limits &limits);
 
     End end() const { return end_; }
@@ -39,8 +41,8 @@ class SparingProof {
     std::vector<StateId> unsafe_run() const;  // if `end` is unsafe
     // The inductive set, if `end` is safe: states, and of each the label, NO_LABEL where none is taken, or ANY.
     void certificate(std::vector<StateId> &states, std::vector<LabelId> &labels);
-    // After `explore`: starts that are lost, and the states that prove it. Each is unsafe, or every label of it has an outcome
-    // in the list that has a smaller rank.
+    // After `explore`: the starts that are lost, and the states that prove it. Each state is unsafe, or each of its labels has an
+    // outcome in the list with a smaller rank.
     void lost_certificate(std::vector<StateId> &states, std::vector<std::uint32_t> &ranks);
     std::size_t bytes() const;
 
@@ -71,8 +73,8 @@ class SparingProof {
 
     std::vector<std::uint8_t> asked_;
     std::vector<std::uint32_t> choice_;  // of an asked state: its slot, counted from its first one
-    std::vector<std::uint8_t> worst_;    // can get unsafe at worst
-    std::vector<std::uint32_t> lost_;    // gets unsafe even at best: when that was found; NONE: it does not
+    std::vector<std::uint8_t> worst_;    // can reach an unsafe state at worst
+    std::vector<std::uint32_t> lost_;    // gets unsafe even at best: the position where that was found; else NONE
     std::uint64_t asked_count_ = 0;
     std::uint64_t solve_again_ = 0;
 

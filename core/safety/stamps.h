@@ -9,7 +9,7 @@
 
 namespace misstep::safety {
 
-// A set of ids that is emptied in constant time, since searches start over and over on the same states.
+// A set of ids that is emptied in constant time, since many searches start anew on the same states.
 class Stamps {
    public:
     bool contains(StateId id) const { return id < stamps_.size() && stamps_[id] == now_; }
@@ -41,7 +41,7 @@ class Stamps {
     std::uint32_t now_ = 1;
 };
 
-// A value for every id, a default one until it is set.
+// A value for every id, which is a default value until it is set.
 template <class T>
 class PerState {
    public:

@@ -43,7 +43,7 @@ Kind System::classify(StateId id) {
     if (flags & UNSAFE) return kinds_.at(id) = Kind::unsafe;
     if (flags & GOAL) return kinds_.at(id) = Kind::goal;
     if (rules_.dead_ends == DeadEnds::safe) return kinds_.at(id) = Kind::open;
-    // Whether it has a label decides whether it is unsafe, which nobody can wait for.
+    // Whether the state has a label decides whether it is unsafe or an error, so this cannot wait until it is expanded.
     transitions_->labels(id, labels_);
     if (labels_.empty()) {
         found_dead_end(id);
@@ -57,7 +57,7 @@ void System::found_dead_end(StateId id) {
     kinds_.at(id) = rules_.dead_ends == DeadEnds::unsafe ? Kind::unsafe : Kind::dead_end;
 }
 
-// Outcomes are a set: what stands twice is dropped.
+// Outcomes are a set: duplicates are dropped.
 std::uint32_t System::put_outcomes(std::span<const StateId> outcomes, std::uint32_t *to) {
     seen_.clear();
     std::uint32_t count = 0;
@@ -78,7 +78,7 @@ const std::uint32_t *System::expand(StateId id) {
     offsets[0] = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const LabelId label = expansion_.labels[i];
-        // Two entries of one label would hide some of its outcomes from half of the code.
+        // With two entries of one label, code that looks for the first entry would miss some of its outcomes.
         if (label < 0 ||
             std::find(expansion_.labels.begin(), expansion_.labels.begin() + i, label) != expansion_.labels.begin() + i)
             throw ModelError("a label stands twice, or is none, in " + transitions_->describe(id));
@@ -111,7 +111,7 @@ LabelId System::ask(StateId id) {
 LabelId System::ask(StateId id, std::span<const LabelId> applicable) {
     if (is_environments(applicable)) return decisions_.at(id) = applicable.front();
     if (policy_ == nullptr) throw PolicyError("the system has no policy");
-    // The list is lent to the policy, which may ask this system about other states meanwhile (a shield does).
+    // The policy gets a copy of the list, since it may ask this system about other states meanwhile (a shield does).
     const std::vector<LabelId> lent(applicable.begin(), applicable.end());
     LabelId label = policy_->choose(id, lent);
     ++policy_calls_;
@@ -142,7 +142,7 @@ LabelId System::best_valued(StateId id, std::span<const LabelId> applicable) {
     values_.assign(applicable.size(), 0);
     policy_->values(id, applicable, values_);
     const auto best = std::max_element(values_.begin(), values_.end());
-    // A policy that knows none of these labels values them with minus infinity.
+    // A policy that knows none of these labels gives them all the value minus infinity.
     if (*best == -std::numeric_limits<double>::infinity()) return NO_LABEL;
     return applicable[static_cast<std::size_t>(best - values_.begin())];
 }
@@ -219,7 +219,7 @@ Ranking System::by_policy(StateId id) {
     return Ranking::listed(order);
 }
 
-// Whether it is the environment's turn, which no policy has to prepare for.
+// Whether only the environment can move, so that no policy has to be prepared for the state.
 bool System::waits(StateId id) {
     if (transitions_->environment_label() == NO_LABEL) return false;
     transitions_->labels(id, labels_);

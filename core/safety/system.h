@@ -10,12 +10,12 @@ namespace misstep::safety {
 
 // How a state without an applicable label counts.
 enum class DeadEnds : std::uint8_t { safe, unsafe, error };
-// What to do with a policy that names no applicable label. filter: take its best-valued label that applies, an error if it
-// values none of them. stop_safe: its run ends there. error: an error.
+// What to do with a policy that names no applicable label. filter: take its best-valued label that applies; it is an error if
+// it has no values for them. stop_safe: its run ends there, which is safe. error: it is an error.
 enum class Inapplicable : std::uint8_t { filter, stop_safe, error };
-// The order in which deciders try the labels of a state. policy: the policy's first, then by its values, or as declared if it has
-// none. safest: the same within a radius, where the policy's label costs nothing; without one, those labels first whose worst
-// outcome is farthest from being unsafe, which never asks the policy. declared: always as declared.
+// The order in which deciders try the labels of a state. policy: the policy's label first, then by its values, or as declared if it
+// has none. safest: within a radius the same as `policy`, since the policy's label costs nothing there; without a radius first the
+// labels whose worst outcome is farthest from being unsafe, so that the policy is never asked. declared: always as declared.
 enum class Order : std::uint8_t { safest, policy, declared };
 
 struct Rules {
@@ -24,8 +24,8 @@ struct Rules {
     Order order = Order::safest;
 };
 
-// `open`: none of the others, as far as is known. A state may turn out to be a dead end when it is expanded. With
-// DeadEnds::unsafe dead ends are unsafe, and known to be from the start.
+// `open`: none of the others, as far as is known. With DeadEnds::safe an open state may turn out to be a dead end when it is
+// expanded. With DeadEnds::unsafe dead ends are unsafe, and this is known from the start.
 enum class Kind : std::uint8_t { unseen, open, unsafe, goal, dead_end };
 
 // The labels of a state, as they were declared.
@@ -65,16 +65,16 @@ class Ranking {
 // A transition system under a policy, as far as it has been explored.
 //
 // All questions of this library are about one system: can the policy get from here into an unsafe state, could another
-// strategy avoid that, with how many deviations, and which decision gave it away. The algorithms that answer them meet the same
-// states over and over. So a model and a policy bring along two small interfaces (transitions.h) that are asked once a
-// state, and this class keeps the answers in flat memory under the state's id, where looking them up costs no virtual call.
+// strategy avoid that, with how many deviations, and which decision was the fault. The algorithms that answer them visit the same
+// states many times. So a model and a policy implement two small interfaces (transitions.h) that are called once for each state, and
+// this class keeps the answers in flat arrays under the state's id, where a look-up costs no virtual call.
 //
-// The definitions that everything rests on:
+// The definitions:
 //   terminal   unsafe, else goal, else dead end, tested in that order. Terminal states are never left, whatever edges the model
 //              has there.
 //   safe       some strategy avoids unsafe states for ever, whatever the outcomes. Running for ever is as good as a goal.
-//   r-safe     some strategy does, and on each of its runs takes at most r labels that are not the policy's. 0-safe: the
-//              policy itself does. Not r-safe for any r may still be safe: a deviation within a cycle counts each time round.
+//   r-safe     some strategy does so and takes, on each of its runs, at most r labels that are not the policy's. 0-safe: the
+//              policy itself does so. A state that is r-safe for no r may still be safe: a deviation within a cycle counts each time.
 //   bug        the policy may run from here into an unsafe state, and the state is safe.
 //   fault      a safe state, and a decision of the policy there that has an outcome that is not safe.
 // A strategy has to act: where a policy stops (Inapplicable::stop_safe) every label is a deviation.
@@ -98,35 +98,37 @@ class System {
     }
     bool is_unsafe(StateId id) { return kind(id) == Kind::unsafe; }
 
-    // Of states that are not terminal, as far as is known. Afterwards `kind` tells whether the state is a dead end. What is
-    // returned stays valid.
+    // Only for states that are not known to be terminal. Afterwards `kind` tells whether the state is a dead end. The result stays
+    // valid.
     Actions actions(StateId id) {
         const std::uint32_t *record = expansions_[id];
         return Actions(record == nullptr ? expand(id) : record);
     }
-    // Of states that have a label: as the rules say for a question with or without a radius; as the policy ranks them.
+    // Only for states that have a label. `ranking` follows the rules for a question with or without a radius; `by_policy` is the
+    // order of the policy's values.
     Ranking ranking(StateId id, bool bounded) {
         if (rules_.order == Order::declared) return Ranking::declared();
         return rules_.order == Order::safest && !bounded ? by_distance(id) : by_policy(id);
     }
     Ranking by_policy(StateId id);
 
-    // The policy's label; NO_LABEL where it stops. Of states that are not terminal. Where the environment alone can move, that is
-    // what happens, and the policy is not asked.
+    // The policy's label; NO_LABEL where it stops. Only for states that are not terminal. Where only the environment can move, the
+    // result is the environment's label, and the policy is not asked.
     LabelId decision(StateId id) {
         const LabelId known = decisions_[id];
         return known == UNASKED ? ask(id) : known;
     }
-    // Outcomes of the policy's label, none if it stops or the state turns out to be a dead end. Same condition.
+    // Outcomes of the policy's label; none if it stops or the state turns out to be a dead end. Only for states that are not known
+    // to be terminal.
     std::span<const StateId> policy_outcomes(StateId id);
-    // Lets the policy evaluate at once what it has not been asked about.
+    // Lets the policy evaluate all those states together that it has not been asked about.
     void prepare(std::span<const StateId> ids);
 
     double distance(StateId id) {
         if (transitions_->has_distance()) return transitions_->distance(id);
         return is_unsafe(id) ? 0 : 1;
     }
-    // The same without what the model says about distances beyond its unsafety condition.
+    // The distance that follows from the unsafety condition alone, without the model's own distance.
     double distance_to_unsafe(StateId id) { return transitions_->distance_to_unsafe(id); }
     StateId sample(CounterRandom &random) { return transitions_->sample(random); }
 

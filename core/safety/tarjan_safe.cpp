@@ -14,7 +14,7 @@ TarjanSafe::Outcome TarjanSafe::advance(Frame &frame, StateId &child) {
             const std::int32_t left = this->left(state, budget, frame.actions.label(action));
             if (left == NO_BUDGET) continue;
             frame.left = static_cast<Radius>(left);
-            // A look at all outcomes before diving into the first.
+            // All outcomes are tested before the first one is searched.
             const std::span<const StateId> outcomes = frame.actions.outcomes(action);
             if (std::any_of(outcomes.begin(), outcomes.end(),
                             [&](StateId outcome) { return quick(outcome, frame.left) == Answer::not_safe; }))
@@ -31,7 +31,7 @@ TarjanSafe::Outcome TarjanSafe::advance(Frame &frame, StateId &child) {
                 stack_[frame.position].low = std::min(stack_[frame.position].low, stack_[position].low);
                 continue;
             }
-            if (!is_open(outcome)) continue;  // a dead end, as it turns out
+            if (!is_open(outcome)) continue;  // the expansion has shown a dead end
             child = outcome;
             return Outcome::child;
         }

@@ -27,7 +27,7 @@ void TarjanSearch::pop_to(std::uint32_t position) {
 }
 
 void TarjanSearch::solve(StateId id, Radius radius, Meter &meter) {
-    pop_to(0);  // what a limit or an error has left
+    pop_to(0);  // nodes of a question that a limit or an error ended
     frames_.clear();
     if (!is_open(id)) return;
     push(id, radius, meter);

@@ -4,11 +4,10 @@
 
 namespace misstep::safety {
 
-// The depth-first search for a safe strategy that both readings of TarjanSafe share: nodes are pairs of a state and the budget left,
+// The depth-first search for a safe strategy that both versions of TarjanSafe share: nodes are pairs of a state and the budget left,
 // on Tarjan's stack with low links, and a node tries its labels one after the other, each outcome by outcome.
 //
-// What a reading adds is its whole idea: which outcomes need a search of their own (`advance`), and what becomes known when a node
-// ends (`end`).
+// A version defines which outcomes need a search of their own (`advance`), and what becomes known when a node ends (`end`).
 class TarjanSearch : public BudgetDecider {
    public:
     explicit TarjanSearch(System &system) : BudgetDecider(system) {}
@@ -35,9 +34,9 @@ class TarjanSearch : public BudgetDecider {
 
     void solve(StateId id, Radius radius, Meter &meter) final;
 
-    // Goes on until an outcome has to be searched first, or the node is decided as far as it can be.
+    // Continues until an outcome has to be searched first, or the node needs no more search.
     virtual Outcome advance(Frame &frame, StateId &child) = 0;
-    // A node whose frame is gone: one label has no outcome left that speaks against it, or (`failed`) every label has one.
+    // Called for a node whose frame has been removed: one of its labels has no failed outcome, or (`failed`) every label has one.
     virtual void end(std::uint32_t position, bool failed) = 0;
 
     std::uint32_t find(StateId id, Radius budget) const;

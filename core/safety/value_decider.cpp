@@ -19,7 +19,7 @@ ValueDecider::Backup ValueDecider::backup(StateId id) {
             worst = std::max(worst, cost + value(outcome));
             if (worst >= best.value) break;
         }
-        worst = std::min(worst, cap_);  // where the policy stops, all labels may cost more than the cap
+        worst = std::min(worst, cap_);  // where the policy stops, every label may cost more than the cap
         if (worst >= best.value) continue;
         best = {worst, action};
         if (worst <= bound) break;
@@ -57,13 +57,13 @@ Facts ValueDecider::stored(StateId id) const {
 }
 
 std::uint32_t ValueDecider::choice(StateId id, bool) {
-    // Solved states lead each other along, so what is solved within a radius stays there.
+    // The label of a state that is solved within a radius leads to such states only, so following these labels is consistent.
     const std::uint32_t bounded = bounded_table_.actions[id];
     return bounded != UNSOLVED ? bounded : unbounded_table_.actions[id];
 }
 
 void ValueDecider::forget_policy() {
-    // A strategy with few deviations from the old policy is a strategy still.
+    // A strategy with few deviations from the old policy is still a safe strategy, with an unknown number of deviations.
     std::vector<std::uint32_t> &solved = bounded_table_.actions.entries();
     for (StateId id = 0; id < solved.size(); ++id)
         if (solved[id] != UNSOLVED) unbounded_table_.actions.at(id) = solved[id];

@@ -6,13 +6,13 @@ namespace misstep::safety {
 
 // The common part of deciders that raise lower bounds on J until they are exact where it matters.
 //
-// Bounds start at 0 and only ever grow by Bellman backups, so they never exceed J. If they do not change any more on a set of states
-// that is closed under one best label each, then following these labels costs no more than the bounds say, so they are
-// exact there: the states are solved, for good. That holds with cycles of cost 0, too, because of the start from below; bounds that
-// start above J may settle on a larger solution.
+// Bounds start at 0 and only grow, by Bellman backups, so they never exceed J. If they do not change any more on a set of states
+// that is closed under one best label each, then following these labels costs no more than the bounds say. So the bounds are exact
+// there, and the states stay solved. This also holds with cycles of cost 0, because the bounds start from below; bounds that start
+// above J may converge to a larger solution.
 //
 // One table serves all radii. J for radius r is J for a larger radius R, cut off at r + 1, so bounds found with any radius are
-// bounds for all, read through a cap. Values up to the radius are exact for all radii once solved.
+// bounds for all radii, after the same cut-off. Values up to the radius are exact for all radii once solved.
 class ValueDecider : public Decider {
    public:
     std::size_t bytes() const override;
@@ -27,7 +27,7 @@ class ValueDecider : public Decider {
         cap_ = bounded_ ? radius + 1 : 1;
     }
 
-    // The bound for the radius at hand, not above the cap.
+    // The bound for the current radius, cut off at the cap.
     std::uint32_t value(StateId id) {
         switch (system_.kind(id)) {
             case Kind::unsafe: return cap_;
@@ -38,7 +38,7 @@ class ValueDecider : public Decider {
         return bounded_ ? std::min(bounded_table_.bounds[id], cap_) : 0;
     }
     bool is_saturated(StateId id) { return value(id) >= cap_; }
-    // Nothing to find out about it any more, for the radius at hand.
+    // Nothing more can be found out about the state for the current radius.
     bool is_done(StateId id) { return system_.kind(id) != Kind::open || is_solved(id) || is_saturated(id); }
 
     struct Backup {
@@ -47,14 +47,14 @@ class ValueDecider : public Decider {
     };
     // The first label in order that attains the bound of the state; if none does, the first that attains the least value.
     Backup backup(StateId id);
-    // True if that is news.
+    // True if the bound of the state has grown.
     bool raise(StateId id, std::uint32_t value);
 
     // Marks a state as solved by a label that leads to solved states only.
     void settle(StateId id, std::uint32_t action) {
         (bounded_ ? bounded_table_ : unbounded_table_).actions.at(id) = action;
     }
-    // The same for all that can be reached from the state along these labels.
+    // The same for all states that can be reached from the state along these labels.
     void settle_reachable(StateId id, const PerState<std::uint32_t> &actions);
 
     Facts stored(StateId id) const override;

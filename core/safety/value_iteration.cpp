@@ -50,7 +50,7 @@ void ValueIteration::solve(StateId id, Radius radius, Meter &meter) {
     const bool bounded = radius != UNBOUNDED;
     const std::uint32_t cap = bounded ? radius + 1 : 1;
     level_.assign(nodes_.size(), 0);
-    live_.assign(nodes_.size(), 0);  // labels; none: the value is known
+    live_.assign(nodes_.size(), 0);  // labels that are not lost; 0 for nodes whose value is known
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const StateId state = nodes_[i];
         const Kind kind = system_.kind(state);
@@ -148,7 +148,7 @@ std::uint32_t ValueIteration::known_value(StateId id) {
     }
 }
 
-// Any label will do that attains the value: values never grow along it, and shrink with each deviation.
+// Any label that attains the value is safe to take: values never grow along it, and shrink with each deviation.
 std::uint32_t ValueIteration::choice(StateId id, bool bounded) {
     const Actions actions = system_.actions(id);
     bounded = bounded || fates_[id] != 1;
@@ -168,7 +168,7 @@ std::uint32_t ValueIteration::choice(StateId id, bool bounded) {
 }
 
 void ValueIteration::forget_policy() {
-    // A strategy with few deviations from the old policy is a strategy still.
+    // A strategy with few deviations from the old policy is still a safe strategy, with an unknown number of deviations.
     std::vector<std::uint32_t> &values = values_.entries();
     for (StateId id = 0; id < values.size(); ++id)
         if (values[id] < caps_[id]) fates_.at(id) = 1;

@@ -4,11 +4,11 @@
 
 namespace misstep::safety {
 
-// Everything that can be reached under any label, and the least solution on all of it: the reference for the others. Its time is
-// linear (times r + 1), its memory is what the others try to avoid.
+// Explores everything that can be reached under any label and computes the least solution on all of it: the reference for the other
+// deciders. Its time is linear (times r + 1), and its memory is what the others try to avoid.
 //
-// Without bound the solution is an attractor: a label dies with its first lost outcome, a state is lost with its last label.
-// Within a radius bounds grow from 0, and a state is evaluated again whenever an outcome of one of its labels has grown.
+// Without a bound the solution is an attractor: a label is lost with its first lost outcome, a state with its last label. Within a
+// radius, bounds grow from 0, and a state is evaluated again whenever the bound of an outcome of one of its labels has grown.
 class ValueIteration : public Decider {
    public:
     explicit ValueIteration(System &system) : Decider(system) {}

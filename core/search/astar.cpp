@@ -74,7 +74,7 @@ SearchResult AStar::run(const Limits &limits) {
         closed_[id] = 1;
         ++progress_.expansions;
         const Cost g = nodes_[id].g;
-        // Thousands of successors, each with an expensive estimate, may take minutes.
+        // Limits are also checked between successors: thousands of them, each with an expensive estimate, may take minutes.
         const auto visit = [&](StateId successor, bool is_new, OperatorId op) {
             ++progress_.generated;
             Node &node = nodes_[successor];

@@ -41,7 +41,7 @@ class AStar {
     std::vector<int> values_;
     StateId goal_ = NO_STATE;  // once found
     StateId unfinished_ = NO_STATE;  // a limit came in the middle of its expansion; it is the next one
-    bool expanding_ = false;  // still so when it begins again: an interrupt has torn it
+    bool expanding_ = false;  // true at the start of `run`: an exception has left an expansion half done
     Progress progress_;
 };
 

@@ -19,13 +19,13 @@ struct EhcOptions {
 // earlier ones; the plan may then visit a state twice, and callers shorten it if they care.
 //
 // The method commits to its moves and is incomplete. An exhausted phase proves that the goal cannot be reached from
-// where the phase began, which says something about the task only if that is the start.
+// where the phase began. This says that the task is unsolvable only if the phase began in the start state.
 class EnforcedHillClimbing {
    public:
     EnforcedHillClimbing(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start,
                          EhcOptions options = {}, Cost bound = INFINITE_COST);
 
-    // A decided search gives its result again; one that a limit ended begins the phase it was in again.
+    // A decided search returns its result again. A search that was ended by a limit starts its last phase again.
     SearchResult run(const Limits &limits);
 
    private:

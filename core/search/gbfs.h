@@ -9,11 +9,12 @@
 
 namespace misstep {
 
-// Greedy best-first search: eager, by the heuristic alone, first in first out among equals. States that
-// the heuristic proves dead are dropped, so an exhausted search is a proof.
+// Greedy best-first search: eager, by the heuristic alone, first in first out among equals. Only states that the heuristic
+// proves to be dead ends are dropped, so an exhausted search proves that there is no plan.
 //
-// A bound drops states from which the plan could not become cheaper than it. The first path to a state need not be the
-// cheapest, so after a drop an exhausted search proves nothing, and its lower bound says so.
+// With a bound, states are also dropped through which the path found costs too much for a plan below the bound. The
+// first path to a state need not be the cheapest, so after such a drop an exhausted search proves nothing, and its lower
+// bound says so.
 class GreedyBestFirst {
    public:
     GreedyBestFirst(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start,
@@ -33,7 +34,7 @@ class GreedyBestFirst {
     bool dropped_ = false;
     StateId goal_ = NO_STATE;
     StateId unfinished_ = NO_STATE;  // a limit came in the middle of its expansion; it is the next one
-    bool expanding_ = false;  // still so when it begins again: an interrupt has torn it
+    bool expanding_ = false;  // true at the start of `run`: an exception has left an expansion half done
     OpenList<Ties::first_in> open_;
     std::vector<int> values_;
     Progress progress_;

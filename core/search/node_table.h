@@ -15,13 +15,13 @@ struct InTheMiddle {
     Limit limit;
 };
 
-// The limits that may end an expansion in the middle: those that do not count.
+// The limits that may end an expansion in the middle: all but the numbers of expansions and evaluations.
 inline Limits clock_only(Limits limits) {
     limits.expansions = limits.evaluations = std::numeric_limits<std::uint64_t>::max();
     return limits;
 }
 
-// What every best-first search keeps of a state: the cheapest known way to it.
+// What every best-first search keeps for a state: the cheapest known path to it.
 struct Node {
     Cost g;
     StateId parent;
@@ -80,7 +80,7 @@ class NodeTable {
         std::reverse(plan.begin(), plan.end());
         return plan;
     }
-    // How a best-first search ended; what it proves about plans it did not find is for the search to say.
+    // How a best-first search ended. The lower bound on plans that it did not find is set by the search itself.
     SearchResult result(Status status, Limit limit, const Progress &progress, StateId goal) const {
         SearchResult result;
         result.status = status;

@@ -7,7 +7,7 @@
 
 namespace misstep {
 
-// plan: a plan was found. exhausted: everything the search may look at was looked at. limit: a limit ended it.
+// plan: a plan was found. exhausted: no state is left to expand. limit: a limit ended the search.
 enum class Status { plan, exhausted, limit };
 
 inline const char *name(Status status) {
@@ -19,8 +19,8 @@ struct SearchResult {
     Limit limit = Limit::none;  // which one, if status is `limit`
     std::vector<OperatorId> plan;
     Cost cost = INFINITE_COST;
-    // No plan is cheaper than this. With `exhausted`, INFINITE_COST is a proof that there is none at all; an incomplete
-    // search that gave up says less.
+    // No plan is cheaper than this. With `exhausted`, INFINITE_COST proves that there is no plan at all. An incomplete
+    // search gives a smaller bound.
     Cost lower_bound = 0;
     Progress progress;
     std::uint64_t registered = 0;  // distinct states

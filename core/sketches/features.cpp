@@ -14,7 +14,7 @@ bool reads_two(SketchProgram::StepCode code) {
     return code != Code::complement && code != Code::inverse && code != Code::closure;
 }
 
-// Marks the targets of steps that read something marked, too.
+// Also marks the targets of all steps that read a marked set.
 void mark_dependent(const SketchProgram &program, std::vector<char> &marked) {
     for (const SketchProgram::Step &step : program.steps)
         if (marked[step.a] || (reads_two(step.code) && marked[step.b])) marked[step.target] = 1;
@@ -82,7 +82,7 @@ void SketchFeatures::add_members(const SketchProgram &program) {
         const Cell cell = cell_of(member);
         sets_[cell.word] |= cell.mask;
         const auto place = known.find({cell.word, cell.mask});
-        if (place != known.end()) ++counts_[place->second];  // never zero again
+        if (place != known.end()) ++counts_[place->second];  // so the count never becomes zero
     }
     for (int variable : variables_) {
         const std::size_t fact = task_.fact_id({variable, current_[variable]});
@@ -147,7 +147,8 @@ std::vector<char> SketchFeatures::needed_sets(const SketchProgram &program, cons
     return needed;
 }
 
-// The steps and wanted features that the changed sets lead to; `aside`: what is computed lies beside the current state.
+// The steps and wanted features that depend on the changed sets. With `aside` the results are kept apart from the sets of the
+// current state.
 SketchFeatures::Program SketchFeatures::bind(const SketchProgram &program, const std::vector<char> &changed,
                                              const std::vector<char> &wanted, bool aside) {
     std::vector<char> moved(program.sets.size(), 0);

@@ -9,14 +9,14 @@ namespace misstep {
 
 // The features of a sketch in a state, and in its successors.
 //
-// A decision of a sketch looks at all successors of a state, so what counts is how little is done for one of them:
+// A decision of a sketch evaluates all successors of a state, so as little as possible is done for each of them:
 //  - Sets that do not depend on the state are computed once.
-//  - Sets given by atoms are kept in step with a current state: a change of a variable adds and removes single members. A member
-//    counts how many true atoms give it, since several may. A look at a successor changes them there and back.
-//  - Operators whose effects touch the same of those sets form a group. A group knows the steps and features that
-//    could come out differently, with the addresses they read and write: what it computes lies beside the sets of the
-//    current state, which stay as they are.
-// One thread at a time; values do not depend on earlier states.
+//  - Sets given by atoms are updated with the current state: a change of a variable adds and removes single members. For each
+//    member the number of true atoms that give it is kept, since there may be several. For a successor these sets are changed
+//    and then changed back.
+//  - Operators whose effects change the same of those sets form a group. A group has the list of steps and features that may
+//    change, with the addresses that they read and write. Its results are kept apart from the sets of the current state.
+// An object serves one thread at a time. Values do not depend on earlier states.
 class SketchFeatures {
    public:
     // `compared` are the features that are needed of successors. The task must outlive the object.
@@ -24,14 +24,14 @@ class SketchFeatures {
     SketchFeatures(const SketchFeatures &) = delete;
     SketchFeatures &operator=(const SketchFeatures &) = delete;
 
-    // Makes it the current state, and returns its features.
+    // Makes `state` the current state, and returns its features.
     const std::int32_t *move_to(const int *state);
-    // Those of the compared features after an operator that applies in the current state; until the next call.
+    // The compared features after an operator that applies in the current state. The result is valid until the next call.
     const std::int32_t *after(OperatorId op);
 
     int group_count() const { return static_cast<int>(groups_.size()); }
     int group(OperatorId op) const { return group_of_[op]; }
-    // Whether operators of the group could change a compared feature at all.
+    // Whether operators of the group can change a compared feature.
     bool changes(int group, int feature) const;
 
    private:

@@ -8,11 +8,11 @@
 
 namespace misstep {
 
-// The features and rules of a sketch as flat lists: what the Python side compiles a file to, for one task.
+// The features and rules of a sketch as flat lists, which the Python side compiles from a file for one task.
 //
-// Values are sets: of objects (for a concept; a proposition is the set of object 0 or nothing), or of pairs of
-// objects (for a role). Each set is the target of one step, or is given by atoms: some that hold in every state, some
-// that hold where a variable has a value. Features are numbers; a Boolean is 0 or 1.
+// Values are sets: of objects (for a concept; a proposition is the set with object 0 or the empty set), or of pairs of
+// objects (for a role). Each set is the target of one step, or is given by atoms: some hold in every state, others hold where
+// a variable has a certain value. Features are numbers; a Boolean is 0 or 1.
 struct SketchProgram {
     enum class SetKind : std::uint8_t { objects, pairs };
     enum class StepCode : std::uint8_t {
@@ -49,7 +49,7 @@ struct SketchProgram {
     struct Feature {
         FeatureCode code;
         int a;
-        int b;  // only of distances, as c
+        int b;  // b and c are only used for distances
         int c;
     };
     enum class Test : std::uint8_t { positive, zero, increased, decreased, unchanged };
@@ -59,7 +59,7 @@ struct SketchProgram {
     };
     struct Rule {
         std::vector<Literal> conditions;  // positive or zero, before the step
-        std::vector<Literal> effects;     // positive and zero are meant of the value after it
+        std::vector<Literal> effects;     // positive and zero refer to the value after the step
     };
 
     int objects = 0;
@@ -74,11 +74,11 @@ struct SketchProgram {
     std::size_t size(int set) const {
         return static_cast<std::size_t>(words()) * (sets[set] == SetKind::pairs ? objects : 1);
     }
-    // Throws std::invalid_argument if a list refers to something that is not there.
+    // Throws std::invalid_argument if a list refers to something that does not exist.
     void check(const Task &task) const;
 };
 
-// What a distance is where there is no way: larger than every number, and equal to itself.
+// The distance where there is no path: larger than every other number, and equal to itself.
 inline constexpr std::int32_t NO_WAY = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace misstep

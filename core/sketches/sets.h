@@ -7,9 +7,9 @@
 
 namespace misstep {
 
-// Sets as bits. `W` is the number of words that hold one bit an object, or 0 if only `shape.words` knows it: with one or
-// two words the compiler unrolls every loop over them. Pairs are one row of words an object, its partners.
-// Bits past the last object are never set.
+// Sets as bits. `W` is the number of words that hold one bit for each object, or 0 if it is only known at run time
+// (`shape.words`): with one or two words the compiler unrolls every loop over them. Pairs are one row of words for each
+// object, which holds its partners. Bits past the last object are never set.
 struct SetShape {
     int objects;
     int words;

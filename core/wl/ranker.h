@@ -9,22 +9,22 @@
 
 namespace misstep {
 
-// Values of states by the colours of Weisfeiler and Leman.
+// Values of states by the colours of the Weisfeiler-Leman algorithm.
 //
-// A state is a graph. Its nodes are the objects, the atoms of the goal, and the atoms that are true; an edge joins an
-// atom with each of its arguments and carries the position of the argument. A node starts with a colour that says what it
-// is (an object; a true goal of this predicate; ...). In each iteration it gets a new colour, which stands for its old
-// one together with the set or multiset of (edge, colour) of its neighbours. A file lists the colours that were met in
-// training, iteration by iteration, each with a weight. The value of a state is the sum of the weights of all colours of all
-// nodes in all iterations. A colour that training never met has no number: it weighs nothing, and neither the node nor its
-// neighbours have a colour from then on.
+// A state is a graph. Its nodes are the objects, the atoms of the goal, and the atoms that are true. An edge joins an
+// atom with each of its arguments and is labelled with the position of the argument. A node starts with a colour that says
+// what it is (an object; a true goal of this predicate; ...). In each iteration it gets a new colour, which stands for its
+// old one together with the set or multiset of (edge, colour) of its neighbours. A file lists the colours that were met in
+// training, iteration by iteration, each with a weight. The value of a state is the sum of the weights of all colours of
+// all nodes in all iterations. A colour that was not met in training has no number and the weight 0, and neither the node
+// nor its neighbours have a colour from then on.
 //
-// Nodes that are the same in all states of the task (objects, goals, static atoms) are laid out once; a state adds
-// those of its own facts. Without iterations the sum is one number a fact, and no graph is built at all.
+// Nodes that are the same in all states of the task (objects, goals, static atoms) are constructed once; a state adds those
+// of its own facts. Without iterations the value is a sum of one number for each fact, and no graph is built.
 class WlRanker {
    public:
     static constexpr int UNSEEN = -1;  // a colour without a number
-    static constexpr int ABSENT = -2;  // a fact that is no atom
+    static constexpr int ABSENT = -2;  // a fact that is not an atom
 
     // Lists of arguments: those of item i are terms[offsets[i]] up to terms[offsets[i + 1]], objects by number.
     struct Terms {
@@ -34,17 +34,17 @@ class WlRanker {
             return {terms.data() + offsets[i], terms.data() + offsets[i + 1]};
         }
     };
-    // How a task looks to the ranker. The nodes of all states come in this order: objects, goals, static atoms.
+    // A task as the ranker reads it. The nodes that all states share come in this order: objects, goals, static atoms.
     struct Structure {
         int objects;
-        std::vector<int> node_colours;  // in a state in which no goal is true, but for those that always are
+        std::vector<int> node_colours;  // in a state where only those goals are true that are always true
         Terms node_terms;               // objects have none
         std::vector<int> fact_goals;    // the node that a fact recolours, or -1: it is a node of its own
         std::vector<int> fact_colours;  // of that node, or ABSENT
         Terms fact_terms;               // of facts that are nodes of their own
     };
-    // A colour of an iteration: the number it got. Its key is the node's own colour, then edge, colour and count of each
-    // kind of neighbour in increasing order.
+    // The numbers of the colours of an iteration. A key consists of the node's own colour, then edge, colour and count of
+    // each kind of neighbour in increasing order.
     struct Hash {
         std::size_t operator()(const std::vector<int> &key) const;
     };
@@ -85,7 +85,7 @@ class WlRanker {
     std::vector<double> fact_weights_;
     std::vector<Edge> constant_edges_;
 
-    // Of the state at hand.
+    // Of the current state.
     std::vector<int> colours_, next_;
     std::vector<int> facts_;  // of the nodes beyond those of all states
     std::vector<Edge> edges_, by_object_;

@@ -6,14 +6,14 @@
 
 namespace misstep {
 
-// Descends on the values of a ranker.
+// Greedy descent on the values of a ranker.
 //
-// Greedy: the successor of least value; values within TOLERANCE of it tie, and the lowest operator wins.
-// Hill climbing (`horizon` above 0): the same where a successor is lower than the state itself. Elsewhere, breadth-first, at
-// most `horizon` states are looked at until one is a goal or lower, and the first operator on the way there is taken;
-// none found: no action.
-// Both are functions of the state. Hill climbing may therefore go round in circles: from a state on the way up, the
-// lowest successor may be where it came from.
+// Greedy: takes the successor of least value. Values within TOLERANCE of it are equal, and the lowest operator is taken.
+// Hill climbing (`horizon` above 0): the same where a successor has a lower value than the state itself. Elsewhere a
+// breadth-first search visits at most `horizon` states until one is a goal or has a lower value, and the first operator on
+// the path to it is taken. If there is none, there is no action.
+// Both are functions of the state. Hill climbing may therefore run in a cycle: from a state on the path of the search, the
+// successor of least value may be the state that it came from.
 class WlPolicy : public NativePolicy {
    public:
     static constexpr double TOLERANCE = 1e-9;
@@ -38,7 +38,7 @@ class WlPolicy : public NativePolicy {
     std::vector<double> values_;
     std::vector<int> from_, to_;
     std::vector<std::uint64_t> packed_;
-    std::vector<OperatorId> first_;  // by state, on the way there
+    std::vector<OperatorId> first_;  // by state: the first operator on the path to it
     std::vector<OperatorId> applicable_;
     StateRegistry seen_;
 };

@@ -1,4 +1,4 @@
-"""Small files that stand for huge things: refused before there is room made for them."""
+"""Small files that expand to huge contents are refused before memory is allocated for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system refuses: no locks, too many open files, names that are too long, no shared memory. Each gets its words."""
+"""The system refuses locks, open files, long names or shared memory: each has its own error message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever is killed takes along what it has started, and nobody's end reads as a result."""
+"""A process that is killed takes its children with it, and the end of a process never reads as a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and messages hold sequences that a terminal obeys. They are written out on every output."""
+"""Control sequences of the terminal in names and messages are escaped on every output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""axe-core finds nothing to complain about, in any view, in light and in dark."""
+"""axe-core finds no problem in any view, in light and in dark."""
 
 from __future__ import annotations
 

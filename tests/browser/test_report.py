@@ -1,4 +1,4 @@
-"""The report in a real browser: what a reader does with it, and what he sees then."""
+"""The report in a real browser: what a reader does with it, and what is shown then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong arguments of the Python API: one line that says what was given and what is taken, and no folder left behind."""
+"""Wrong arguments of the Python API: one line says what was given and what is expected, and no folder is left."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def refused(
     call: Callable[[], object], *parts: str, error: type[MisstepError] = MisstepError
 ) -> str:
-    """The call fails with one line of ours that has these parts, and the working folder is as it was."""
+    """Check that the call fails with one line that has these parts, and that the working folder is unchanged."""
     before = sorted(Path.cwd().iterdir())
     with pytest.raises(error) as caught:
         call()
@@ -92,7 +92,7 @@ def refused(
 
 
 @pytest.mark.parametrize("value", [*ODD, None], ids=named)
-def test_what_is_no_task(value: Any, place: Path) -> None:  # noqa: ARG001
+def test_values_that_are_not_a_task_are_refused(value: Any, place: Path) -> None:  # noqa: ARG001
     if value == []:
         refused(lambda: run_test(value, "first", out="o"), "no task to test on", error=UsageError)
         return
@@ -123,7 +123,12 @@ def test_options_of_tasks(place: Path, task: Task) -> None:  # noqa: ARG001
 
 
 @pytest.mark.parametrize("value", [*ODD, None], ids=named)
-def test_what_is_no_policy(value: Any, place: Path, task: Task, model: JaniTask) -> None:  # noqa: ARG001
+def test_values_that_are_not_a_policy_are_refused(
+    value: Any,
+    place: Path,  # noqa: ARG001
+    task: Task,
+    model: JaniTask,
+) -> None:
     for own in (task, model):
         takes = "expected a spec such as 'first', a function"
         refused(partial(load_policy, value, own), "is not a policy", takes)
@@ -177,7 +182,7 @@ def wrong_values(option: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("option", OF_TASKS)
-def test_wrong_values_of_options_of_tasks(option: str, place: Path, task: Task) -> None:  # noqa: ARG001
+def test_wrong_values_of_options_of_tasks_are_refused(option: str, place: Path, task: Task) -> None:  # noqa: ARG001
     for value in wrong_values(option):
         given = {"pool": 3, "out": "o", option: value}
         text = refused(partial(run_test, task, "first", **given))
@@ -185,7 +190,11 @@ def test_wrong_values_of_options_of_tasks(option: str, place: Path, task: Task) 
 
 
 @pytest.mark.parametrize("option", OF_MODELS)
-def test_wrong_values_of_options_of_models(option: str, place: Path, model: JaniTask) -> None:  # noqa: ARG001
+def test_wrong_values_of_options_of_models_are_refused(
+    option: str,
+    place: Path,  # noqa: ARG001
+    model: JaniTask,
+) -> None:
     for value in wrong_values(option):
         given = {"runs": 3, "out": "o", option: value}
         text = refused(partial(run_test, model, "first", **given))
@@ -215,7 +224,11 @@ def test_names_of_options(place: Path, task: Task, model: JaniTask) -> None:  # 
     refused(on(model, oracle="aras"), "no safety oracle 'aras'; expected localfix")
 
 
-def test_tasks_that_do_not_go_together(place: Path, task: Task, model: JaniTask) -> None:  # noqa: ARG001
+def test_tasks_that_do_not_go_together_are_refused(
+    place: Path,  # noqa: ARG001
+    task: Task,
+    model: JaniTask,
+) -> None:
     refused(
         lambda: run_test([task, model], "first", out="o"), "planning tasks and models are mixed"
     )
@@ -224,7 +237,11 @@ def test_tasks_that_do_not_go_together(place: Path, task: Task, model: JaniTask)
 
 
 @pytest.mark.parametrize("value", [*ODD[:5], True, "", "nowhere.toml", "."], ids=named)
-def test_what_is_no_file_of_settings(value: Any, place: Path, task: Task) -> None:  # noqa: ARG001
+def test_values_that_are_not_a_file_of_settings_are_refused(
+    value: Any,
+    place: Path,  # noqa: ARG001
+    task: Task,
+) -> None:
     refused(lambda: run_test(task, "first", config=value, out="o"))
     refused(lambda: read_settings(value))
 
@@ -243,14 +260,14 @@ def test_what_is_no_file_of_settings(value: Any, place: Path, task: Task) -> Non
         ('policy = "first"\nfault_budget = "some"', ("fault_budget is 'some'",)),
     ],
 )
-def test_wrong_files_of_settings(
+def test_wrong_files_of_settings_are_refused(
     text: str, parts: tuple[str, ...], place: Path, task: Task
 ) -> None:
     (place / "settings.toml").write_text(text)
     refused(lambda: run_test(task, "first", config="settings.toml", out="o"), *parts)
 
 
-def test_settings_that_are_no_text(place: Path, task: Task) -> None:
+def test_settings_that_are_not_text_are_refused(place: Path, task: Task) -> None:
     (place / "settings.toml").write_bytes(b"\xff\xfe")
     refused(lambda: run_test(task, "first", config="settings.toml", out="o"), "not UTF-8 text")
 
@@ -313,7 +330,7 @@ def test_judging(value: Any, place: Path, found: Campaign, found_unsafe: Campaig
 @pytest.mark.parametrize(
     "value", [1.5, None, [], True, "", "x:y", "nosuch:1", 99, "99", -1], ids=named
 )
-def test_what_is_no_record(value: Any, place: Path, found: Campaign) -> None:  # noqa: ARG001
+def test_values_that_are_not_a_record_are_refused(value: Any, place: Path, found: Campaign) -> None:  # noqa: ARG001
     refused(lambda: found.record(value), "record", "TASK:NUMBER" if _odd(value) else "gripper")
     refused(lambda: found.explain(value), "record")
 
@@ -345,7 +362,12 @@ def test_replaying(value: Any, place: Path, found: Campaign, found_unsafe: Campa
 
 
 @pytest.mark.parametrize("value", [*ODD, ""], ids=named)
-def test_what_is_no_folder(value: Any, place: Path, task: Task, found: Campaign) -> None:  # noqa: ARG001
+def test_values_that_are_not_a_folder_are_refused(
+    value: Any,
+    place: Path,  # noqa: ARG001
+    task: Task,
+    found: Campaign,
+) -> None:
     refused(lambda: open_campaign(value), "the folder is", "expected the path of a campaign")
     refused(lambda: found.save(value), "the folder is", "expected the path of a new folder")
     refused(lambda: run_test(task, "first", out=value), "out is", "expected the path of a folder")
@@ -358,7 +380,7 @@ def test_missing_folders(place: Path, task: Task) -> None:  # noqa: ARG001
     refused(call, "nowhere: no such folder", error=InputFileError)
 
 
-def test_folders_that_are_taken(place: Path, task: Task, found: Campaign) -> None:
+def test_folders_that_are_in_use_are_refused(place: Path, task: Task, found: Campaign) -> None:
     found.save("taken").close()
     call = partial(run_test, task, "first", out="taken", pool=5)
     refused(call, "a campaign in this folder already", error=InputFileError)

@@ -1,4 +1,4 @@
-"""How many states a policy is asked about at once: counted, stored, shown, and without effect on what is found."""
+"""The sizes of the batches in which a policy is asked: counted, stored and shown, and without an effect on records."""
 
 from __future__ import annotations
 

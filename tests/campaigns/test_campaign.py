@@ -1,4 +1,4 @@
-"""Campaigns on planning tasks end to end: what they say is so, also where names do not tell operators apart."""
+"""Campaigns on planning tasks end to end: their verdicts are true, also where several operators have the same name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(task: Task, policy: str, oracle: str = ORACLE, **how: Any) -> Campaign:
     "policy", ["heuristic:ff", "noisy:0.4:1+heuristic:ff", "first", "random:3", "optimal"]
 )
 @pytest.mark.parametrize("name", ["gripper-4", "blocksworld-4", "spanner-3", "floortile-2x2"])
-def test_verdicts_are_true(name: str, policy: str) -> None:
+def test_verdicts_of_campaigns_agree_with_the_truth(name: str, policy: str) -> None:
     task = random_costs(small_task(name), seed=6, choices=(0, 1, 3))
     space = StateSpace(task, [task.initial_state])
     for bias in ("none", "detour"):

@@ -1,4 +1,4 @@
-"""The core writes rows as Python does: the same values where it writes them, and the same errors."""
+"""The core writes rows as Python does: the same values, and the same errors."""
 
 from __future__ import annotations
 

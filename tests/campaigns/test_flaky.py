@@ -1,7 +1,7 @@
 """A policy that is not a function of the state has no bugs, and a policy that is one is never called flaky.
 
-Policies lie in files (`support.unsteady`), as users have them, and are asked again in a new interpreter. What comes out
-does not depend on luck; the sizes are such that a wrong result has a probability below 1e-9.
+Policies are in files (`support.unsteady`), as users have them, and are asked again in a new interpreter. The sizes are
+such that a test fails by chance with a probability below 1e-9.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def of_model(folder: Path, name: str, **options: Any) -> Campaign:
 
 
 def check_flaky(campaign: Campaign) -> None:
-    """Nothing is claimed of any state, the reason is given, and the records hold all the same."""
+    """Check that nothing is claimed about any state, that the reason is given, and that the records are valid."""
     summary = campaign.summary
     assert (summary.bugs["total"], summary.optimal, summary.faults) == (0, 0, 0)
     assert summary.flaky > 0
@@ -103,11 +103,13 @@ def test_no_bugs_of_a_policy_that_contradicts_itself(
 
 @pytest.mark.parametrize("jobs", SEVERAL)
 @pytest.mark.parametrize("name", FLAKY)
-def test_the_same_of_models(folder: Path, name: str, jobs: int) -> None:
+def test_no_bugs_of_a_policy_of_a_model_that_contradicts_itself(
+    folder: Path, name: str, jobs: int
+) -> None:
     check_flaky(of_model(folder, name, jobs=jobs))
 
 
-def test_a_policy_that_lies_late_is_caught_where_it_is_asked_often(
+def test_a_policy_that_contradicts_itself_late_is_found_if_it_is_asked_often(
     folder: Path, task: Task
 ) -> None:
     summary = of_task(folder, task, "PatientLiar").summary
@@ -130,7 +132,7 @@ def test_a_function_of_the_state_is_never_flaky(folder: Path, task: Task, name: 
     assert told(one) == told(two)
 
 
-def test_the_same_of_models_that_are_steady(folder: Path) -> None:
+def test_a_function_of_the_state_is_never_flaky_on_models(folder: Path) -> None:
     one, two = of_model(folder, "Steady"), of_model(folder, "Steady", jobs=2)
     for campaign in (one, two):
         summary = campaign.summary
@@ -140,13 +142,13 @@ def test_the_same_of_models_that_are_steady(folder: Path) -> None:
     assert told(one) == told(two)
 
 
-def test_an_optimal_policy_is_praised(folder: Path, task: Task) -> None:
+def test_an_optimal_policy_is_reported_as_such(folder: Path, task: Task) -> None:
     summary = of_task(folder, task, "Optimal").summary
     assert (summary.optimal, summary.flaky, exit_code(summary)) == (60, 0, 0)
 
 
 @pytest.mark.parametrize("jobs", SEVERAL)
-def test_crashes_have_a_count_and_a_code(folder: Path, task: Task, jobs: int) -> None:
+def test_crashes_are_counted_and_have_an_exit_code(folder: Path, task: Task, jobs: int) -> None:
     summary = of_task(folder, task, "Crashes", jobs=jobs).summary
     assert 0 < summary.crashes < 60
     assert summary.bugs["total"] == summary.bugs["crash"]
@@ -294,7 +296,7 @@ def test_dead_ends_are_not_optimal() -> None:
     assert str(dead[0]).endswith("OPTIMAL, unsolvable")
 
 
-def test_the_forged_are_found(folder: Path, task: Task, tmp_path: Path) -> None:
+def test_forged_contradictions_are_found(folder: Path, task: Task, tmp_path: Path) -> None:
     """A verdict on a run through a contradiction, a contradiction on no run, and a FLAKY verdict that claims."""
     forgeries = {
         "UPDATE verdicts SET verdict = 'OPTIMAL', low = 0, high = 0": "is not FLAKY",

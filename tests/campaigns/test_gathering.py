@@ -1,4 +1,4 @@
-"""Units that share a transaction: whole, in order, sealed, and none of them lost but by a kill."""
+"""Units that share a transaction are stored whole, in order and sealed, and are lost only if the process is killed."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def units(folder: Path) -> int:
 
 
 def killed_after(world: str, folder: Path, count: int) -> int:
-    """A process that gathers whatever comes is killed when it has stored so many units; how it ended."""
+    """Kill a process that gathers all units when it has stored the given number; returns how it ended."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -259,7 +259,7 @@ def test_an_error_of_a_unit_keeps_the_units_before_it(
 def test_nothing_waits_for_a_unit_that_may_take_long(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first unit of each kind may, and so may one after a slow one."""
+    """The first unit of each kind may take long, and so may one after a slow unit."""
     do, commits = Worker.do, Store.commit
     open_before: list[int] = []
     committed = 0

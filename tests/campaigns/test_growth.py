@@ -1,4 +1,4 @@
-"""Campaigns that grow, are judged by further oracles, and lend their pools: what was found stays found."""
+"""Campaigns that grow, are judged by further oracles, and lend their pools, keep what they have found."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def essence(campaign: Campaign) -> list[tuple[Any, ...]]:
         ("transport-2", "bmo(5)", NOISY),
     ],
 )
-def test_a_larger_pool_later_is_a_larger_pool(name: str, oracle: str, policy: str) -> None:
+def test_a_pool_enlarged_later_equals_a_pool_that_was_larger_from_the_start(
+    name: str, oracle: str, policy: str
+) -> None:
     """Twenty is no multiple of the six states of a round: the last round is judged again."""
     task = random_costs(small_task(name), seed=6, choices=(0, 1, 3))
     how: dict[str, Any] = {"oracle": oracle, "config": SHARING, "patience": 500}
@@ -77,7 +79,7 @@ def test_growing_step_by_step_in_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["one-way-line", "two-way-line", "beluga"])
-def test_more_runs_later_are_more_runs(name: str) -> None:
+def test_runs_added_later_are_those_of_a_larger_campaign(name: str) -> None:
     task = small_model(name)
     for policy in ("first", "random:3"):
         at_once = run_campaign(task, policy, runs=200, config={"model": {"batch": 30}})
@@ -192,7 +194,7 @@ def test_a_second_oracle_of_a_model(tmp_path: Path) -> None:
         assert all(len(record.verdicts) == 2 for record in found.records)
 
 
-def test_wrong_oracles() -> None:
+def test_wrong_oracles_are_refused() -> None:
     with run_campaign(small_task("gripper-4"), "first", pool=3, oracle="undo") as found:
         for wrong in ("", "nonsense", None, 5, "localfix"):
             with pytest.raises(MisstepError):
@@ -203,7 +205,7 @@ def test_wrong_oracles() -> None:
 # -- lent pools -----------------------------------------------------------------------------------
 
 
-def test_a_lent_pool(tmp_path: Path) -> None:
+def test_a_pool_can_be_lent_to_another_campaign(tmp_path: Path) -> None:
     task = small_task("blocksworld-4")
     lender = run_campaign(task, NOISY, pool=15, oracle="undo", seed=4, out=tmp_path / "lender")
     for source in (lender, tmp_path / "lender", str(tmp_path / "lender")):
@@ -219,7 +221,7 @@ def test_a_lent_pool(tmp_path: Path) -> None:
     assert told(lent) == told(first)
 
 
-def test_pools_that_are_not_lent(tmp_path: Path) -> None:
+def test_pools_that_cannot_be_lent_are_refused(tmp_path: Path) -> None:
     lender = run_campaign(small_task("blocksworld-4"), "first", pool=3, oracle="undo")
     other = load_task(generate("gripper", balls=2))
     with pytest.raises(UsageError, match="has not tested on gripper"):
@@ -261,7 +263,7 @@ def test_isolated_states_do_not_depend_on_each_other(oracle: str) -> None:
 
 
 def test_a_lent_pool_does_not_grow() -> None:
-    """Its states were found with another policy, so nobody here knows how to go on."""
+    """Its states were found with another policy, so this campaign cannot continue the search for states."""
     task = small_task("gripper-4")
     lender = run_campaign(task, "heuristic:ff", pool=12, seed=1)
     borrower = run_campaign(task, "noisy:0.4:3+heuristic:ff", pool_from=lender, pool=12, seed=2)

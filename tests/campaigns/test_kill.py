@@ -1,4 +1,4 @@
-"""Whoever is killed at any moment leaves a prefix of the work, each unit whole; resumed, it ends as if nothing was."""
+"""A process that is killed at any moment leaves a prefix of whole units, and resumed it ends with the same records."""
 
 from __future__ import annotations
 

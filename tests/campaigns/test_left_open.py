@@ -1,4 +1,4 @@
-"""What the summary says of states that are not decided."""
+"""What the summary says about states that are not decided."""
 
 from __future__ import annotations
 

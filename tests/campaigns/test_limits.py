@@ -1,4 +1,4 @@
-"""What a session may spend: limits end the work cleanly, keep what is done, and never become a verdict."""
+"""Limits of a session end the work cleanly, keep what is done, and never become a verdict."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_each_task_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_time_limit_in_a_thread() -> None:
-    """No alarm rings there; work ends between two units."""
+    """There are no alarms in a thread, so the work ends between two units."""
     found: list[Campaign] = []
 
     def work() -> None:
@@ -132,7 +132,7 @@ def test_time_with_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(found) == told(run_campaign(task, Slow(), **HOW))
 
 
-def test_wrong_limits() -> None:
+def test_wrong_limits_are_refused() -> None:
     for wrong in ({"time": 0}, {"time": -1}, {"memory": "much"}, {"task_time": 0}):
         with pytest.raises(UsageError, match="expected more than 0"):
             Limits(**wrong)
@@ -148,7 +148,7 @@ def act(state):
 """
 
 
-def test_memory_is_no_verdict(tmp_path: Path) -> None:
+def test_a_policy_that_reaches_the_memory_limit_has_not_failed(tmp_path: Path) -> None:
     """A policy that runs into the limit has not failed: the work ends there, and can go on with more."""
     task = small_task("blocksworld-4")
     file = tmp_path / "hungry.py"
@@ -169,7 +169,9 @@ def test_memory_is_no_verdict(tmp_path: Path) -> None:
             assert row["run"]["outcome"] != "error"
 
 
-def test_memory_of_an_oracle_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_oracle_that_reaches_the_memory_limit_gives_no_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What an oracle cannot hold ends the work on the task, in this process too."""
     task = small_task("gripper-4")
 
@@ -241,7 +243,9 @@ def test_a_worker_that_is_killed(
         assert told(found) == told(run_campaign(task, "first", **HOW))
 
 
-def test_a_bug_of_ours_in_a_worker_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_in_a_worker_is_reported_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def broken(*_: object) -> None:
         raise AttributeError("nothing here")
 

@@ -1,4 +1,4 @@
-"""Metrics against numbers worked out by hand, and against naive versions."""
+"""Metrics agree with numbers computed by hand and with naive versions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def record(
     )
 
 
-def test_basic_sets_and_recall() -> None:
+def test_basic_sets_and_recall_by_hand() -> None:
     # Six solved, two failing, two of the pool never run.
     states = [
         record(0, "costly"),
@@ -115,7 +115,7 @@ def judged(by: dict[str, list[bool]], task: str = "t") -> list[Record]:
     ]
 
 
-def test_joint_recall() -> None:
+def test_joint_recall_by_hand() -> None:
     a, b = [i < 20 for i in range(40)], [bool(i % 2) for i in range(30)]
     records = judged({"a": a, "b": b, "slow": [True] * 10})
     found = joint_recall(records)
@@ -175,7 +175,9 @@ STATE = st.tuples(*[st.integers(0, 2)] * 4)
 
 
 @given(st.lists(STATE), st.lists(STATE))
-def test_unique_pairs(bugs: list[Values], others: list[Values]) -> None:
+def test_unique_pairs_agree_with_the_naive_version(
+    bugs: list[Values], others: list[Values]
+) -> None:
     pool = set(bugs) | set(others)
     assert unique_pair_fraction(bugs, bugs + others) == naive_unique(set(bugs), pool)
     assert unique_pair_fraction(bugs) == naive_unique(set(bugs), set(bugs))
@@ -227,7 +229,7 @@ def test_bugs_over_time() -> None:
     assert bugs_over_time([]) == []
 
 
-def test_severity() -> None:
+def test_shares_of_severities_by_hand() -> None:
     states = [
         record(0, "costly", gap=4, high=5, cost=100),  # 4 %
         record(1, "costly", gap=5, high=5, cost=100),  # 5 %

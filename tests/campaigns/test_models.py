@@ -1,4 +1,4 @@
-"""Campaigns on models end to end: true against exhaustive value iteration, and checked from what they store."""
+"""Campaigns on models end to end: they agree with exhaustive value iteration, and the checker accepts their records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def truth_of(name: str, policy: str) -> ModelTruth:
 
 @pytest.mark.parametrize("radius", [math.inf, 1])
 @pytest.mark.parametrize("name", MODELS)
-def test_verdicts_and_faults_are_true(name: str, radius: float) -> None:
+def test_verdicts_and_faults_agree_with_value_iteration(name: str, radius: float) -> None:
     task = small_model(name)
     for policy in ("first", "random:3"):
         found = run_campaign(task, policy, runs=60, radius=radius, config=BATCHES)
@@ -110,7 +110,7 @@ def test_a_budget_of_severity_changes_no_verdict_and_no_truth() -> None:
     assert exact < len(unlimited.bugs)
 
 
-def test_where_faults_lie() -> None:
+def test_statistics_about_faults_agree_with_the_records() -> None:
     """The statistics against the records and the truth: a run from a safe state has a fault."""
     task = small_model("two-way-line")
     found = run_campaign(task, "first", runs=60)
@@ -137,7 +137,7 @@ def test_where_faults_lie() -> None:
     assert f"{with_fault} of {own['runs']} unsafe runs have one" in str(found.summary)
 
 
-def test_tarjan_as_published_is_no_oracle(tmp_path: Path) -> None:
+def test_tarjan_as_published_is_refused_as_an_oracle(tmp_path: Path) -> None:
     task = small_model("one-way-line")
     with pytest.raises(UsageError, match="for comparisons only"):
         run_campaign(task, "first", runs=5, oracle="tarjan-published")
@@ -165,7 +165,7 @@ def test_every_way_to_fuzz_gives_true_records(options: dict[str, Any]) -> None:
         assert found.summary.outcomes["unsafe"] > 0
 
 
-def test_what_one_run_left_open_a_later_one_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_run_decides_what_an_earlier_one_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     task = small_model("beluga")
     expected = told(run_campaign(task, "first", runs=60))
     runs: list[UnsafeRun[State, str]] = []
@@ -239,7 +239,7 @@ def test_a_failed_start_leaves_no_campaign(tmp_path: Path) -> None:
     run_campaign(task, "first", runs=5, out=out).close()
 
 
-def test_what_runs_met_may_be_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgetting_the_states_of_runs_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     task = small_model("one-way-line")
     kept = told(run_campaign(task, "random:3", runs=120, config=BATCHES))
     assert kept
@@ -247,7 +247,7 @@ def test_what_runs_met_may_be_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
     assert told(run_campaign(task, "random:3", runs=120, config=BATCHES)) == kept
 
 
-def test_lookaheads_that_were_cut_are_told() -> None:
+def test_lookaheads_that_were_cut_are_reported() -> None:
     task = load_task(generate("follow-car", horizon=8, nondeterministic=True))
     for cap in (10, 100_000):
         found = run_campaign(task, "first", runs=3, lookahead_cap=cap)
@@ -269,7 +269,7 @@ def test_labels_that_do_not_apply(tmp_path: Path) -> None:
         run_campaign(task, policy, runs=5, inapplicable="guess")
 
 
-def test_no_start_state_is_told_with_its_model(tmp_path: Path) -> None:
+def test_a_model_without_a_start_state_is_named(tmp_path: Path) -> None:
     document = json.loads(next(iter(generate("one-way-line").files.values())))
     document["properties"][0]["expression"]["start"] = {"op": "state-condition", "exp": False}
     (tmp_path / "nowhere.jani").write_text(json.dumps(document))
@@ -292,7 +292,7 @@ def test_a_record_of_a_model_has_the_keys_of_all_records() -> None:
     assert own["facts"][0].startswith("load_0=")
 
 
-def test_what_a_worker_has_met_before_does_not_decide() -> None:
+def test_records_do_not_depend_on_what_a_worker_has_met_before() -> None:
     """Also where a decider draws at random: LRTDP."""
     model = load_task(generate("blocksworld-cost", blocks=3, limit=2, max_cost=2))
     how: dict[str, Any] = {"oracle": "lrtdp", "runs": 40, "batch": 5, "evaluations": 10}
@@ -301,7 +301,7 @@ def test_what_a_worker_has_met_before_does_not_decide() -> None:
     )
 
 
-def test_nothing_breaks_where_severity_was_not_asked(tmp_path: Path) -> None:
+def test_bugs_without_a_severity_are_reported_and_retested(tmp_path: Path) -> None:
     """The report, a baseline and a retest of bugs without a radius."""
     task = small_model("two-way-line")
     with run_campaign(task, "first", runs=60, severity="none", out=tmp_path / "c") as found:

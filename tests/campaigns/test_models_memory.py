@@ -24,7 +24,7 @@ def claims(found: Campaign) -> list[object]:
     ]
 
 
-def test_what_is_forgotten_on_the_way_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgetting_states_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     task = small_model("two-way-line")
     kept = run_campaign(task, "random:3", runs=40, config=BATCHES)
     monkeypatch.setattr(work, "FORGET_AFTER", 0)
@@ -36,7 +36,7 @@ def test_what_is_forgotten_on_the_way_changes_no_record(monkeypatch: pytest.Monk
 
 
 def test_a_full_memory_leaves_states_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With room for nothing every question is left open, and no verdict is wrong."""
+    """Without any memory every question is left open, and no verdict is wrong."""
     monkeypatch.setattr(work, "room", lambda: 1)
     found = run_campaign(small_model("two-way-line"), "random:3", runs=20, config=BATCHES)
     verdicts = Counter(record.verdict for record in found.records)
@@ -45,7 +45,7 @@ def test_a_full_memory_leaves_states_open(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.replay().ok
 
 
-def test_the_room_follows_the_limit_of_the_process() -> None:
+def test_the_memory_for_states_follows_the_limit_of_the_process() -> None:
     script = (
         "import resource; from misstep.campaigns.models.room import MOST, room; assert room() == MOST; "
         "resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30)); assert 2**26 <= room() <= 2**29"

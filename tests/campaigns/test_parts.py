@@ -1,4 +1,4 @@
-"""Records are read part by part, or alone: they are the same."""
+"""Records that are read in parts, or one alone, are the same."""
 
 from __future__ import annotations
 

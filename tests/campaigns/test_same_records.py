@@ -1,4 +1,4 @@
-"""The same records whoever does the work, in batches of any size, and wherever they are kept: in both worlds."""
+"""Records do not depend on the number of processes, on batches or on where they are kept, on tasks and on models."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ def model(
 
 
 @pytest.mark.parametrize("jobs", [2, 4])
-def test_processes_do_not_matter_on_tasks(jobs: int) -> None:
+def test_records_on_tasks_do_not_depend_on_the_number_of_processes(jobs: int) -> None:
     expected = planning()
     assert {row["verdict"] for row in expected} >= {"BUG"}
     assert planning(jobs=jobs, batch_size=64) == expected
 
 
 @pytest.mark.parametrize("jobs", [2, 4])
-def test_processes_do_not_matter_on_models(jobs: int) -> None:
+def test_records_on_models_do_not_depend_on_the_number_of_processes(jobs: int) -> None:
     expected = model()
     assert {row["verdict"] for row in expected} == {"BUG", "NOT A BUG"}
     assert model(jobs=jobs, batch_size=64) == expected
 
 
-def test_batches_do_not_matter() -> None:
+def test_records_do_not_depend_on_the_size_of_batches() -> None:
     assert planning(batch_size=1) == planning(batch_size=64) == planning()
     assert model(batch_size=1) == model(batch_size=64) == model()
 
 
 def test_processes_do_not_matter_where_states_are_compared() -> None:
-    """Comparisons of pool states cross the borders of chunks and rounds, by way of the store."""
+    """States of the pool are compared across chunks and rounds, through the store."""
     task = small_task("gripper-4")
     how: dict[str, Any] = {"oracle": "bmo(10), bmo(20)+aras/ehc", "pool": 30}
     expected = planning(task, "noisy:0.2:3+optimal", **how)
@@ -59,7 +59,7 @@ def test_processes_do_not_matter_where_states_are_compared() -> None:
 
 
 def test_several_tasks_and_processes() -> None:
-    """Units of the next task fill the workers that the round of the first one leaves idle."""
+    """Workers that have nothing to do in a round of the first task work on units of the next one."""
     tasks: Any = [
         load_task(generate("gripper", balls=3)),
         load_task(generate("spanner", spanners=3, nuts=2, locations=3)),
@@ -87,7 +87,7 @@ def test_processes_do_not_matter_where_runs_are_cut() -> None:
     assert planning(task, policy, jobs=2, **how) == planning(task, policy, **how)
 
 
-def test_in_memory_and_in_a_folder(tmp_path: Path) -> None:
+def test_records_in_memory_and_in_a_folder_are_the_same(tmp_path: Path) -> None:
     for number, campaign in enumerate((planning, model)):
         expected = campaign()
         assert campaign(out=tmp_path / str(number)) == expected

@@ -1,4 +1,4 @@
-"""The digest of the records: whatever is written, it is that of the rows, and the checker agrees."""
+"""The digest of the records is that of the rows after every write, and the checker agrees."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WRITES: dict[str, Callable[[Findings], object]] = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_every_way_of_writing(name: str, store: Store) -> None:
+def test_the_digest_is_right_after_every_kind_of_write(name: str, store: Store) -> None:
     findings = fill(store, 12, 8)
     check(store)
     for _ in range(1 if name in ("dominance", "fuzzed", "unit") else 2):
@@ -59,7 +59,7 @@ def test_every_way_of_writing(name: str, store: Store) -> None:
         check(store)
 
 
-def test_what_fails_leaves_the_digest_as_it_was(store: Store) -> None:
+def test_a_failed_write_leaves_the_digest_unchanged(store: Store) -> None:
     findings = fill(store, 12, 8)
     before = read_sums(store.connection)
 
@@ -88,7 +88,7 @@ def test_what_fails_leaves_the_digest_as_it_was(store: Store) -> None:
         ("UPDATE meta SET value = '{\"runs\": 7}' WHERE key = 'seal'", "runs has 8 rows, and 0"),
     ],
 )
-def test_changes_by_others_show_and_stay(store: Store, statement: str, expected: str) -> None:
+def test_changes_by_other_programs_are_found(store: Store, statement: str, expected: str) -> None:
     findings = fill(store, 12, 8)
     other = sqlite3.connect(":memory:", isolation_level=None)
     store.connection.backup(other)

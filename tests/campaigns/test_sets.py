@@ -51,7 +51,9 @@ def records(policy: Policy, **how: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("how", [{"batch_size": 1}, {"batch_size": 64}, {"jobs": 2}])
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_who_works_does_not_matter(how: dict[str, Any], costly_some: bool) -> None:
+def test_records_do_not_depend_on_the_number_of_processes(
+    how: dict[str, Any], costly_some: bool
+) -> None:
     task = gripper()
     expected = records(SetPolicy(task, RULE), costly_some=costly_some)
     kinds = Counter(row["kind"] for row in expected)
@@ -60,7 +62,7 @@ def test_who_works_does_not_matter(how: dict[str, Any], costly_some: bool) -> No
     assert records(SetPolicy(task, RULE), costly_some=costly_some, **how) == expected
 
 
-def test_what_a_record_says() -> None:
+def test_the_fields_of_a_record_of_a_set_valued_policy() -> None:
     (row, *_) = (own for own in records(SetPolicy(gripper(), RULE)) if own["kind"] == "costly-best")
     known = row["run"]["permitted"]
     assert known["closed"]
@@ -102,7 +104,7 @@ def test_a_policy_that_changes_its_mind_is_noticed() -> None:
         assert findings.permitted()[0] == known
 
 
-def test_risk() -> None:
+def test_the_risk_of_a_stochastic_policy() -> None:
     task = gripper()
     for row in records(DrawingPolicy(task, RULE), risk=True):
         low, high = row["run"]["risk"]

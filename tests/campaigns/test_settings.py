@@ -1,4 +1,4 @@
-"""Settings: the tree, its way through TOML and back, and what is refused."""
+"""Settings: the tree, writing and reading it as TOML, and what is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VALUE = st.recursive(
 
 @settings(max_examples=50)
 @given(st.dictionaries(TEXT, VALUE))
-def test_round_trip(tree: dict[str, Any]) -> None:
+def test_settings_survive_toml(tree: dict[str, Any]) -> None:
     assert from_toml(to_toml(tree)) == tree
 
 
@@ -46,7 +46,7 @@ def test_readable() -> None:
     )
 
 
-def test_refusals() -> None:
+def test_values_that_toml_does_not_have_are_refused() -> None:
     with pytest.raises(UsageError, match="setting seed"):
         to_toml({"seed": object()})
     with pytest.raises(UsageError, match="setting seed"):
@@ -134,7 +134,7 @@ def optional(kind: type) -> list[str]:
     return [own.name for own in dataclasses.fields(kind) if "None" in str(own.type)]
 
 
-def test_none_has_a_word(tmp_path: Path) -> None:
+def test_none_is_written_as_a_word(tmp_path: Path) -> None:
     nothing: dict[str, Any] = dict.fromkeys(optional(FuzzingSettings))
     fuzzing = FuzzingSettings(**nothing)
     settings = Settings("first", fault_budget=None, planning=PlanningSettings(fuzzing=fuzzing))
@@ -225,7 +225,7 @@ def test_the_settings_of_a_campaign_make_it_again(tmp_path: Path) -> None:
         ("seed = ", "not TOML"),
     ],
 )
-def test_files_with_something_wrong(tmp_path: Path, text: str, says: str) -> None:
+def test_wrong_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
     with pytest.raises(InputFormatError, match=says) as caught:
@@ -234,7 +234,7 @@ def test_files_with_something_wrong(tmp_path: Path, text: str, says: str) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MisstepError, match=r"[nN]o such file"):
         read_settings(tmp_path / "nowhere.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
@@ -262,7 +262,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ("model", {"seed": -1}, "the seed is"),
     ],
 )
-def test_wrong_options(world: str, options: dict[str, Any], says: str) -> None:
+def test_wrong_options_are_refused(world: str, options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         make_settings(world, "first", options)
 

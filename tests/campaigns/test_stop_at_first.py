@@ -1,4 +1,4 @@
-"""A campaign that ends at its first bug: the same one whoever works, and nothing is lost when it goes on."""
+"""A campaign that ends at its first bug: the bug does not depend on the processes, and the campaign can go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes in comes out, in order, and only if it makes sense."""
+"""The store returns rows as they were written, in order, and refuses wrong ones."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def same(one: object, other: object) -> bool:
 
 @settings(max_examples=25, deadline=None)
 @given(results())
-def test_round_trip(rows: Rows) -> None:
+def test_rows_are_read_as_they_were_written(rows: Rows) -> None:
     states, runs, verdicts, faults = rows
     with TemporaryDirectory() as folder:
         for store in (memory_store({}), create_store(folder, {})):
@@ -257,7 +257,7 @@ def test_a_verdict_of_an_oracle_takes_the_place_of_its_last(tmp_path: Path) -> N
         assert findings.runs()[1] == run_row(1)
 
 
-def test_what_units_hand_on(tmp_path: Path) -> None:
+def test_later_units_read_what_earlier_units_hand_on(tmp_path: Path) -> None:
     with create_store(tmp_path / "c", CONFIG) as store:
         findings = fill(store, 2, 0)
         assert findings.dominance() is None
@@ -426,7 +426,7 @@ def test_a_store_in_memory_can_be_saved(tmp_path: Path) -> None:
         lambda: FaultRow(0, -1, (0,), 1, 2, 0, 0),
     ],
 )
-def test_rows_that_make_no_sense(
+def test_wrong_rows_are_refused(
     build: Callable[[], StateRow | RunRow | VerdictRow | FaultRow],
 ) -> None:
     with pytest.raises(ValueError):  # noqa: PT011

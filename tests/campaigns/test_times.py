@@ -1,4 +1,4 @@
-"""When things were found, and what they took: times that reports and metrics rest on."""
+"""The times at which things were found and the time they took, which reports and metrics use."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_times_of_a_second_oracle_come_later() -> None:
 
 
 def test_a_bug_that_was_found_late_is_late() -> None:
-    """Some states are decided by what was found for another state: later than when they were tested themselves."""
+    """Some states are decided later than they were tested, by what was found for another state."""
     late = 0
     for name in ("gripper-4", "blocksworld-4", "transport-2"):
         task = random_costs(small_task(name), seed=6, choices=(0, 1, 3))

@@ -1,4 +1,4 @@
-"""Ctrl-C at any instruction of the code that stores: it is raised, nothing else is said, and the seal stays right."""
+"""Ctrl-C at any instruction of the code that stores raises KeyboardInterrupt only, and the seal is right."""
 
 from __future__ import annotations
 

@@ -33,13 +33,13 @@ ORDER = [
 
 
 @pytest.mark.parametrize("first", range(len(ORDER) - 1))
-def test_the_order(first: int) -> None:
+def test_the_order_of_bugs(first: int) -> None:
     rest = ORDER[first:]
     assert min(rest, key=severity_of) is rest[0]
     assert min(rest[::-1], key=severity_of) is rest[0]
 
 
-def test_of_unsafe_ones_the_easiest_to_avoid() -> None:
+def test_the_worst_unsafe_bug_is_the_easiest_to_avoid() -> None:
     radii = [(1, 1), (1, 3), (2, 2), (2, None)]
     for order in permutations(radii):
         bugs = [bug(k, "unsafe", radius=own, world="model") for k, own in enumerate(order)]
@@ -83,12 +83,12 @@ def test_every_kind_has_a_place() -> None:
         ),
     ],
 )
-def test_sentences(own: Record, said: str) -> None:
+def test_the_sentence_about_each_kind_of_bug(own: Record, said: str) -> None:
     assert sentence(own) == said
 
 
 def test_the_summary_names_the_same_bug() -> None:
-    """Read off the tables, without making all records."""
+    """It is read from the tables, without constructing all records."""
     tasks = [
         misstep.load_task(misstep.generate("gripper", balls=3, scatter=50, seed=seed))
         for seed in (1, 2)

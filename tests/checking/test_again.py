@@ -1,4 +1,4 @@
-"""What the checker computes again: cheapest plans, safe states, and what it leaves to the engine."""
+"""What the checker computes again (cheapest plans and safe states), and what it leaves to the engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.tasks import generated_task
 from support.worlds import world
 
 
-def test_cheapest_plans_of_all_states() -> None:
+def test_the_checker_computes_the_cheapest_plans_of_all_states() -> None:
     here = world("transport-2", (1, 2, 5))
     sas = parse_sas(here.task.sas.decode())
     found = Distances(sas, [sas.initial_state])
@@ -35,7 +35,7 @@ def test_cheapest_plans_of_all_states() -> None:
 
 
 @pytest.mark.parametrize("name", ["one-way-line", "two-way-line", "blocksworld-cost"])
-def test_safe_states(name: str) -> None:
+def test_the_checker_computes_the_safe_states(name: str) -> None:
     task = small_model(name)
     truth = ModelTruth(task, "first")
     own = SafetyTask.from_source({"world": "model", "name": task.name, **task.source})

@@ -1,4 +1,4 @@
-"""The checker with arrays: it says of each state what the slow checker says, or that it does not know."""
+"""The checker with arrays: for each state it gives the answer of the slow checker, or leaves it open."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def drawn(dice: random.Random, kind: str, depth: int) -> Any:
 
 @pytest.mark.parametrize("kind", ["bool", "int", "real"])
 def test_random_expressions(kind: str) -> None:
-    """Doubts are allowed where the model is wrong, and where numbers are near the end of 64 bits."""
+    """It may leave a state open where the model is wrong, and where numbers are close to the limits of 64 bits."""
     dice = random.Random(f"arrays {kind}")
     doubts = wrong = total = 0
     array = {"kind": "array", "base": bounded(-4, 4)}

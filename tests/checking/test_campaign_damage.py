@@ -1,4 +1,4 @@
-"""Whatever stands in a campaign, the checker answers, or says in one line why it cannot."""
+"""Whatever a campaign contains, the checker answers, or says in one line why it cannot."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def mutated(document: Any, dice: random.Random) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_damaged_columns(seed: int) -> None:
+def test_damaged_columns_are_reported_in_one_line(seed: int) -> None:
     dice = random.Random(seed)
     for table in ("meta", "tasks", "states", "runs", "verdicts", "faults"):
         columns = [row[1] for row in campaign().execute(f"PRAGMA table_info({table})")]
@@ -86,7 +86,7 @@ def test_damaged_columns(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_damaged_models(seed: int) -> None:
+def test_damaged_models_are_reported_in_one_line(seed: int) -> None:
     dice = random.Random(seed)
     (packed,) = campaign().execute("SELECT source FROM tasks").fetchone()
     for _ in range(60):

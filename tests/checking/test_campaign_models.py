@@ -64,7 +64,7 @@ def test_right_records_within_a_radius_pass(radius: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)
-def test_all_models(name: str, choices: Choices, tmp_path: Path) -> None:
+def test_right_records_of_all_models_pass(name: str, choices: Choices, tmp_path: Path) -> None:
     write_model(generate_model(name, **choices), path := tmp_path / "model.jani")
     connection = stored_model(load_jani(path), "random:2", runs=10)
     assert check_campaign(saved(connection, tmp_path / "campaign")).problems == []
@@ -199,7 +199,9 @@ FORGED: list[tuple[str, tuple[str, str], str, Change, str]] = [
     [entry[1:] for entry in FORGED],
     ids=[entry[0] for entry in FORGED],
 )
-def test_forged_records(place: tuple[str, str], column: str, change: Change, expected: str) -> None:
+def test_forged_records_are_found(
+    place: tuple[str, str], column: str, change: Change, expected: str
+) -> None:
     copy = copied()
     table, condition = place
     rowid, old = copy.execute(
@@ -260,7 +262,7 @@ def with_value(value: object) -> Callable[[Pairs], Pairs]:
         (lambda pairs: [(state[:-1], label) for state, label in pairs], "values, not"),
     ],
 )
-def test_forged_strategies(change: Callable[[Pairs], Pairs], expected: str) -> None:
+def test_forged_strategies_are_found(change: Callable[[Pairs], Pairs], expected: str) -> None:
     copy = copied()
     _, _, number = bug(copy)
     pairs = change(pairs_of(copy, number))
@@ -286,14 +288,14 @@ def test_forged_strategies(change: Callable[[Pairs], Pairs], expected: str) -> N
         ("states = 'many'", "the strategy is damaged"),
     ],
 )
-def test_damaged_strategies(statement: str, expected: str) -> None:
+def test_damaged_strategies_are_refused(statement: str, expected: str) -> None:
     copy = copied()
     _, _, number = bug(copy)
     copy.execute(f"UPDATE strategies SET {statement} WHERE number = ?", (number,))
     assert expected in only_problem(copy)
 
 
-def test_a_strategy_that_stands_for_too_much_is_refused() -> None:
+def test_a_strategy_that_unpacks_to_too_much_is_refused() -> None:
     copy = copied()
     _, _, number = bug(copy)
     bomb = zlib.compress(bytes(shared.MAX_BYTES + 10), 9)
@@ -323,7 +325,7 @@ def test_a_strategy_is_checked_once_for_all() -> None:
     assert report.checked["verdicts"] >= bugs > 10
 
 
-def test_all_that_rests_on_a_wrong_strategy_is_refused() -> None:
+def test_all_records_with_a_wrong_strategy_are_refused() -> None:
     copy = copied()
     bugs = all_on_one(copy)
     ((number,),) = copy.execute("SELECT number FROM strategies").fetchall()
@@ -385,7 +387,7 @@ def test_a_bug_without_any_strategy_is_refused() -> None:
     assert all("unsafe states cannot be avoided" in problem for problem in problems)
 
 
-def test_a_radius_is_held_to() -> None:
+def test_a_strategy_beyond_the_radius_is_refused() -> None:
     """A strategy that is known to deviate twice is no witness in a campaign of radius 1."""
     copy = sqlite3.connect(":memory:", isolation_level=None)
     campaign(2).backup(copy)
@@ -420,7 +422,7 @@ def test_a_radius_is_held_to() -> None:
         ("DELETE FROM states", "the last state is not unsafe"),
     ],
 )
-def test_damaged_rows(statement: str, expected: str) -> None:
+def test_damaged_rows_are_reported(statement: str, expected: str) -> None:
     copy = copied()
     if statement == "DELETE FROM states":  # a wrong run that no record tests
         copy.execute("DELETE FROM verdicts")
@@ -457,7 +459,9 @@ def changed_model(change: Callable[[dict[str, Any]], object]) -> sqlite3.Connect
         (lambda d: d["automata"][0]["edges"][0].update(guard=None, action=["x"]), "no action"),
     ],
 )
-def test_damaged_models(change: Callable[[dict[str, Any]], object], expected: str) -> None:
+def test_damaged_models_are_reported(
+    change: Callable[[dict[str, Any]], object], expected: str
+) -> None:
     ((record, problem),) = check_database(changed_model(change)).problems
     assert record == "line"
     assert expected in str(problem)
@@ -469,7 +473,7 @@ def test_another_model_is_found() -> None:
     assert all("does not apply" in str(problem) for _, problem in check_database(copy).problems)
 
 
-def test_what_is_not_supported_is_no_problem() -> None:
+def test_a_model_that_is_not_supported_is_not_a_wrong_record() -> None:
     report = check_database(changed_model(lambda d: d.update(datatypes=[{"name": "f"}])))
     assert report.valid
     assert report.remarks == ["line: 'datatypes' is not supported"]

@@ -89,7 +89,7 @@ def test_right_records_pass() -> None:
     assert not campaign().in_transaction
 
 
-def test_the_campaign_has_everything() -> None:
+def test_the_campaign_has_records_of_every_kind() -> None:
     rows = campaign().execute("SELECT DISTINCT outcome FROM runs").fetchall()
     assert {outcome for (outcome,) in rows} == {
         *("goal", "loop", "stuck", "inapplicable", "error", "cut")
@@ -238,7 +238,7 @@ FORGED: list[tuple[str, tuple[str, str], str, Change | None, str]] = [
     [entry[1:] for entry in FORGED],
     ids=[entry[0] for entry in FORGED],
 )
-def test_forged_records(
+def test_forged_records_are_found(
     place: tuple[str, str], column: str, change: Change | None, expected: str
 ) -> None:
     copy = copied()
@@ -319,7 +319,7 @@ def test_one_wrong_verdict_of_several_oracles_is_found() -> None:
         ("DELETE FROM tasks WHERE id = 2", "belong to no task"),
     ],
 )
-def test_damaged_rows(statement: str, expected: str) -> None:
+def test_damaged_rows_are_reported(statement: str, expected: str) -> None:
     copy = copied()
     assert copy.execute(statement).rowcount > 0
     problems = check_database(copy).problems
@@ -338,7 +338,7 @@ def test_damaged_rows(statement: str, expected: str) -> None:
         ("DROP TABLE faults", "the database is damaged: no such table: faults"),
     ],
 )
-def test_what_keeps_it_from_answering(statement: str, expected: str) -> None:
+def test_campaigns_that_cannot_be_checked_are_refused(statement: str, expected: str) -> None:
     copy = copied()
     copy.execute(statement)
     with pytest.raises(CheckError, match=expected):
@@ -346,7 +346,7 @@ def test_what_keeps_it_from_answering(statement: str, expected: str) -> None:
     assert not copy.in_transaction
 
 
-def test_goals_are_judged_as_such() -> None:
+def test_costly_runs_are_right_if_the_goal_is_the_objective() -> None:
     """With the objective to reach goals, a costly run is fine."""
     copy = copied()
     copy.execute("UPDATE meta SET value = replace(value, '\"cost\"', '\"goal\"')")
@@ -356,7 +356,7 @@ def test_goals_are_judged_as_such() -> None:
     assert any("the objective is None" in str(p) for _, p in check_database(copy).problems)
 
 
-def test_a_task_that_is_not_supported_is_no_problem(everything: str) -> None:
+def test_a_task_that_is_not_supported_is_not_a_wrong_record(everything: str) -> None:
     copy = copied()
     source = json.loads(zlib.decompress(copy.execute("SELECT source FROM tasks").fetchone()[0]))
     source["files"]["task.sas"] = base64.b64encode(everything.encode()).decode()

@@ -269,15 +269,15 @@ UNREADABLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_what_cannot_be_read(name: str) -> None:
+def test_files_that_cannot_be_read_are_refused(name: str) -> None:
     change, reason = UNREADABLE[name]
     with pytest.raises(CheckError, match=reason):
         check(change(safe_road()))
 
 
 @pytest.mark.parametrize("start", range(4))
-def test_random_damage_is_told_and_nothing_else(start: int) -> None:
-    """Bytes and numbers that were changed at random: refused, or still the proof of the claim; never another error."""
+def test_random_damage_is_refused_or_harmless(start: int) -> None:
+    """A certificate with random changes is refused or still proves the claim. There is never another error."""
     random = Random(start)
     content = safe_road()
     header, columns = taken_apart(content)
@@ -298,7 +298,7 @@ def test_random_damage_is_told_and_nothing_else(start: int) -> None:
 
 
 def _is_inductive(columns: Columns) -> bool:
-    """The definition once more, with the engine: what the checker must not accept, this does not accept either."""
+    """Whether the set is inductive, by the definition and with the engine."""
     task = road()
     label_of = {(s, v): code for s, v, _, code in zip(*columns, strict=True)}
     if not {(0, 0), (1, 0)} <= label_of.keys():
@@ -315,18 +315,20 @@ def _is_inductive(columns: Columns) -> bool:
     return True
 
 
-def test_another_model() -> None:
+def test_a_certificate_of_another_model_is_refused() -> None:
     other = jani.task(jani.model([jani.variable("s", jani.bounded(0, 4), 0)], []))
     assert "the model is another one" in check(safe_road(), other).reason
 
 
-def test_the_caller_knows_another_task() -> None:
+def test_a_certificate_with_another_digest_is_refused() -> None:
     files = list(road().source["files"].values())
     report = check_model(read_certificate(safe_road()), files, digest="1" * 64)
     assert "the digest of the task differs" in report.reason
 
 
-def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_certificate_is_checked_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source = road().source
     (content,) = source["files"].values()
     model, proof = tmp_path / "model.jani", tmp_path / "safe.proof"
@@ -346,7 +348,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @cache
 def half_road() -> tuple[JaniTask, bytes]:
-    """0 can stay. 1 and 2 can only go on, or go round, until 3, which is unsafe. 4 is a goal."""
+    """0 can stay. 1 and 2 can only go on, or go back, until 3, which is unsafe. 4 is a goal."""
     world = Explicit(
         [0, 0, 0, UNSAFE, GOAL],
         [[(0, [0])], [(0, [2]), (1, [2, 4])], [(0, [3]), (1, [1, 3])], [], []],
@@ -360,7 +362,7 @@ def half_road() -> tuple[JaniTask, bytes]:
     return task, proof.certificate
 
 
-def test_starts_that_are_left_out() -> None:
+def test_lost_starts_may_be_left_out() -> None:
     task, content = half_road()
     report = check(content, task)
     assert report.valid, report
@@ -385,7 +387,7 @@ LEFT_OUT: dict[str, tuple[dict[int, tuple[int, int] | None], str]] = {
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_damage_of_what_is_left_out(name: str) -> None:
+def test_damage_of_the_proof_for_lost_starts_is_refused(name: str) -> None:
     task, content = half_road()
     header, columns = taken_apart(content)
     rows = {s: (code, rank) for s, code, rank in zip(*columns, strict=True)}

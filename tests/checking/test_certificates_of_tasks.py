@@ -121,11 +121,11 @@ def test_damage_of_ranks_is_refused(name: str) -> None:
     assert any(part in report.reason for part in reason.split("|")), report.reason
 
 
-def test_the_whole_task_is_valid() -> None:
+def test_the_certificate_of_the_whole_task_is_valid() -> None:
     assert check_task(spanner()[1]).valid
 
 
-def test_no_scope() -> None:
+def test_a_certificate_without_a_known_scope_is_refused() -> None:
     header, columns = taken_apart(spanner()[1])
     header["from"] = "somewhere"
     with pytest.raises(CheckError, match="which states it is about"):

@@ -1,4 +1,4 @@
-"""Derivations that the independent checker follows, and those that it does not believe."""
+"""The independent checker accepts right derivations and refuses wrong ones."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ PLAN = [{"operator": EXAMPLE.operator_name(op)} for op in (2, 0, 5)]
 
 
 def checked(*steps: Any) -> str:
-    """What is wrong; empty if nothing is."""
+    """The problem that the checker finds; empty if there is none."""
     report = validate_derivation(TASK, steps, state=[1, 0], claimed_bound=4, tables=TABLES)
     assert report.valid == (report.reason == "")
     return report.reason
 
 
-def test_a_jump_and_a_plan() -> None:
+def test_a_derivation_of_a_jump_and_a_plan_is_followed() -> None:
     assert checked(JUMP, *PLAN) == ""
     assert checked({"state": [0, 0], "value": -1}, *PLAN) == ""  # the summands can be left out
 
@@ -54,7 +54,7 @@ def test_a_jump_and_a_plan() -> None:
         [7],
     ],
 )
-def test_summands_that_are_not_those_of_the_tables(factors: Any) -> None:
+def test_summands_that_differ_from_the_tables_are_refused(factors: Any) -> None:
     assert "by factor, the tables do not" in checked(JUMP | {"factors": factors}, *PLAN)
 
 
@@ -74,7 +74,7 @@ def test_summands_that_are_not_those_of_the_tables(factors: Any) -> None:
         None,
     ],
 )
-def test_steps_that_are_none(step: Any) -> None:
+def test_wrong_steps_are_refused(step: Any) -> None:
     assert "step 1 is neither an operator nor a jump" in checked(step, *PLAN)
 
 
@@ -101,7 +101,7 @@ def test_some_choice_among_equal_names_has_to_prove_it() -> None:
     assert not holds(4, *steps[:-1])
 
 
-def test_summands_of_either_factoring_will_do() -> None:
+def test_the_summands_of_either_factoring_are_accepted() -> None:
     both = DominanceTables(DominanceFunction.compute(EXAMPLE).to_bytes())
     merged = {"variables": [0, 1], "value": -1}
     for factors in ([TRUCK, PACKAGE], [merged]):

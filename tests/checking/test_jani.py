@@ -1,4 +1,4 @@
-"""The plain evaluator of JANI: each rule of the format on a model small enough to see through."""
+"""The plain evaluator of JANI: each rule of the format, on a small model whose results are obvious."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_the_task_and_not_the_model_stops_at_unsafe_states_and_goals() -> None:
     ],
     ids=lambda v: v["op"] if isinstance(v, dict) and "op" in v else "",
 )
-def test_operators(expression: Any, value: Any) -> None:
+def test_the_value_of_each_operator(expression: Any, value: Any) -> None:
     found = evaluate(expression, {"one": 1})
     assert found == value
     assert type(found) is type(value)
@@ -189,7 +189,7 @@ def test_edges_of_one_label_are_one_choice_and_outcomes_are_a_set() -> None:
     assert list(found) == ["a", "b"]
 
 
-def test_values_outside_the_bounds() -> None:
+def test_values_outside_the_bounds_are_errors_or_disable_the_edge() -> None:
     edges = [edge("a", to(("x", binary("+", "x", 1)), probability=0.5), to(probability=0.5))]
     document = model([*edges, edge("b", to(("x", 0)))], [bounded("x", 0, 1)])
     with pytest.raises(OutOfBoundsError):
@@ -278,7 +278,7 @@ def two_automata(**system: Any) -> Json:
     }
 
 
-def test_synchronisation() -> None:
+def test_synchronised_automata_move_together() -> None:
     syncs = [
         {"synchronise": ["a", "b"], "result": "both"},
         {"synchronise": ["a", None], "result": "a"},
@@ -294,7 +294,7 @@ def test_synchronisation() -> None:
         Model(two_automata(syncs=[{"synchronise": ["a"]}]))
 
 
-def test_silent_steps() -> None:
+def test_silent_steps_are_refused_or_a_label() -> None:
     unnamed = two_automata(syncs=[{"synchronise": ["a", None]}])
     with pytest.raises(ModelError, match="silent"):
         Model(unnamed).outcomes((0, 1, 0))

@@ -1,7 +1,7 @@
-"""What the environment chooses: silent edges that are steps of their own, and non-deterministic assignments.
+"""Choices of the environment: silent edges that are steps of their own, and non-deterministic assignments.
 
-The engine and the checker's reader have to agree with each other and with a third reading of the same random models,
-which knows nothing but small tables of edges.
+The engine and the checker's reader have to agree with each other and with a third evaluation of the same random
+models, which uses only small tables of edges.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def nondet(condition: Any, name: str = "v") -> Any:
 
 @dataclass(frozen=True)
 class Row:
-    """An edge: where it is enabled, and for each destination its share and the pairs that it may lead to."""
+    """An edge: where it is enabled, and for each destination its probability and the pairs that it may lead to."""
 
     label: str | None
     guard: frozenset[Pair]
@@ -107,7 +107,7 @@ class Twin:
         return [row for row in self.rows if row.label == label and pair in row.guard]
 
     def actions(self, pair: Pair) -> dict[str, dict[Pair, float]]:
-        """Labels with their outcomes and how likely those are."""
+        """Labels with their outcomes and their probabilities."""
         silent = self.edges(pair, None)
         found = {label: self.edges(pair, label) for label in LABELS}
         taken = {label: [*own, *silent] for label, own in found.items() if own}
@@ -198,7 +198,7 @@ def same_probabilities(task: JaniTask, plain: SafetyTask, state: State) -> None:
 
 
 def compare(seed: int) -> tuple[int, int, int]:
-    """All states of a random model; how many labels, environment's states and mixed states there were."""
+    """Compare all states of a random model; returns the numbers of labels, environment states and mixed states."""
     task, twin = drawn_model(seed)
     plain = SafetyTask.from_source(task.source)
     assert agrees(task) == len(ALL)  # all of them are starts
@@ -222,7 +222,7 @@ def test_random_models_in_both_readers_and_their_twin() -> None:
 
 
 def decided(seed: int) -> tuple[int, int]:
-    """Deciders and runs of a policy on a random model against fixpoints over all of its states."""
+    """Compare deciders and runs of a policy on a random model with fixpoints over all of its states."""
     task, twin = drawn_model(seed)
     chosen: dict[Pair, str] = {}
     asked: set[Pair] = set()
@@ -259,7 +259,7 @@ def test_deciders_and_runs_against_exhaustive_fixpoints() -> None:
 
 
 def test_nondeterministic_assignments() -> None:
-    """Of cells and Booleans, by index, with transient variables, and together with the edge of another automaton."""
+    """They write cells and Booleans, by index, with transient variables, and together with another automaton."""
     cells = variable(
         "cells", {"kind": "array", "base": bounded(0, 2)}, {"op": "av", "elements": [0, 2]}
     )
@@ -309,7 +309,7 @@ def test_nondeterministic_assignments() -> None:
 
 
 def test_a_condition_can_bound_what_is_chosen() -> None:
-    """Where the variable has no bounds, or wide ones; by constants on either side, and by more than bounds."""
+    """The variable has no bounds or wide ones; the condition has constants on either side, and other parts."""
     between = op("∧", op("<", -2, "v"), op("≤", "v", op("+", "N", 1)), op("≠", "v", "y"))
     fixed = op("∧", op("=", op("*", "N", 5), "v"), op("≥", "v", "y"))
     edges = [

@@ -129,7 +129,7 @@ def test_definitions_are_computed_once() -> None:
 
 
 def test_long_chains() -> None:
-    """Of conjunctions, sums and else-ifs: functions that call each other would fill Python's stack."""
+    """Long chains of conjunctions, sums and else-ifs: recursive functions would exceed Python's stack."""
     size = 400
     chain: Any = 0
     for i in range(size):
@@ -164,7 +164,7 @@ def test_transient_variables() -> None:
 
 
 def test_transient_variables_in_guards_probabilities_and_properties() -> None:
-    """They are what the locations say of them, cell by cell, whatever an edge has written."""
+    """They have the values that the locations define, cell by cell, whatever an edge has written."""
     array = {"kind": "array", "base": bounded(0, 9)}
     locations = [
         {
@@ -215,7 +215,7 @@ def call(name: str, *arguments: Any) -> Any:
 
 
 def test_functions() -> None:
-    """Of the model and of an automaton, inside each other, of arrays, with parameters that hide names."""
+    """Functions of the model and of an automaton, nested, on arrays, with parameters that hide names."""
     array = {"kind": "array", "base": "int"}
     functions = [
         function("next", "int", {"n": "int", "by": "int"}, op("%", op("+", "n", "by"), "top")),
@@ -308,7 +308,7 @@ SAFE = {"op": "¬", "exp": REACHED}
     ids=["F", "G", "G of a condition", "U", "P"],
 )
 def test_reachability_properties(expression: Any) -> None:
-    """They say what is to be avoided if the user names them, and nothing before."""
+    """They define what is to be avoided only if the user names them."""
     document = composed(syncs=SYNCS)
     whole = jani.task(document, silent="as_action")
     document["properties"] = [{"name": "reach", "expression": expression}]

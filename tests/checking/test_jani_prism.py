@@ -47,8 +47,10 @@ def walk(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_model_without_stormpy(walk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line that says what to install; whether it is there or not does not matter here."""
+def test_without_stormpy_a_prism_model_is_refused_in_one_line(
+    walk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message says what to install. The test works whether stormpy is installed or not."""
     known = builtins.__import__
 
     def refuse(name: str, *rest: Any) -> Any:
@@ -89,7 +91,7 @@ def test_as_many_states_as_storm_counts(walk: Path) -> None:
     assert len(task.space(raw=True)) == counted.nr_states
 
 
-def test_bad_prism_models(tmp_path: Path, walk: Path) -> None:
+def test_wrong_prism_models_are_refused(tmp_path: Path, walk: Path) -> None:
     stormpy()
     broken = tmp_path / "broken.prism"
     broken.write_text(WALK.replace("[0..N] init", "[0..N init"))
@@ -110,7 +112,7 @@ def test_bad_prism_models(tmp_path: Path, walk: Path) -> None:
         load_jani(walk, unsafe="x = 1")
 
 
-def test_from_the_command_line(walk: Path, tmp_path: Path) -> None:
+def test_a_prism_model_is_tested_from_the_command_line(walk: Path, tmp_path: Path) -> None:
     stormpy()
     chosen = ("--unsafe", "crash", "--goal", "done", "--constant", "N=3", "--silent", "step")
     counted = misstep("census", walk, *chosen)
@@ -121,7 +123,7 @@ def test_from_the_command_line(walk: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.soundness
-def test_models_of_storm() -> None:
+def test_both_readers_agree_on_the_examples_of_stormpy() -> None:
     """The examples that stormpy brings along: both readers agree, and there are as many states as Storm has."""
     storm = stormpy()
     folder = Path(storm.__file__).parent / "examples" / "files"

@@ -65,7 +65,7 @@ def test_nothing_but_itself_imports_the_checker_with_arrays(path: Path) -> None:
         "import importlib",
     ],
 )
-def test_the_rule_catches(source: str) -> None:
+def test_the_rule_finds_forbidden_imports(source: str) -> None:
     assert not all(allowed(name) for name in imported(ast.parse(source)))
 
 

@@ -31,12 +31,16 @@ def plan(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_valid(task: str, plan: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_valid_plan_has_exit_code_0(
+    task: str, plan: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([task, plan, "--cost", "4", "--state", "0 0"]) == 0
     assert capsys.readouterr() == ("VALID cost 4\n", "")
 
 
-def test_invalid(task: str, plan: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_plan_has_exit_code_1(
+    task: str, plan: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([task, plan, "--state", "0,1"]) == 1
     assert capsys.readouterr() == (
         "INVALID step 1 (pick ball rooma): requires Atom at(ball, rooma), "
@@ -45,11 +49,11 @@ def test_invalid(task: str, plan: str, capsys: pytest.CaptureFixture[str]) -> No
     )
 
 
-def test_wrong_cost(task: str, plan: str) -> None:
+def test_a_wrong_cost_is_invalid(task: str, plan: str) -> None:
     assert main([task, plan, "--cost", "3"]) == 1
 
 
-def test_errors(
+def test_each_kind_of_error_has_its_exit_code(
     task: str, plan: str, tmp_path: Path, everything: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     axioms = tmp_path / "axioms.sas"
@@ -65,7 +69,7 @@ def test_errors(
     assert len(errors.splitlines()) == 6
 
 
-def test_bad_usage() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(SystemExit, match="2"):
         main([])
 
@@ -83,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved(connection, tmp_path_factory.mktemp("campaign") / "found")
 
 
-def test_a_campaign(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_right_campaign_passes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("checked: ")
@@ -111,7 +115,7 @@ def test_a_campaign_with_a_wrong_record(
     assert problem["record"] == "model:1"
 
 
-def test_folders_that_are_no_campaign(
+def test_folders_that_are_not_a_campaign_are_refused(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path)]) == 30
@@ -129,8 +133,8 @@ def test_folders_that_are_no_campaign(
     assert json.loads(errors[-1])["where"] == str(tmp_path)
 
 
-def test_a_campaign_that_is_being_written(folder: Path, tmp_path: Path) -> None:
-    """What is in the log counts, and nothing is written to the folder."""
+def test_a_campaign_that_is_being_written_can_be_checked(folder: Path, tmp_path: Path) -> None:
+    """Records in the write-ahead log count, and nothing is written to the folder."""
     copy = Path(shutil.copytree(folder, tmp_path / "busy"))
     with closing(sqlite3.connect(copy / "run.db")) as connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -143,10 +147,10 @@ def test_a_campaign_that_is_being_written(folder: Path, tmp_path: Path) -> None:
         assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
 
 
-def test_a_folder_that_nobody_may_write_to(
+def test_a_folder_without_write_permission_can_be_checked(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There SQLite cannot share the database: it is read as it stands, or a copy of it with its log."""
+    """SQLite cannot share the database there, so it is read as it is, or a copy of it with its log."""
     monkeypatch.setattr("misstep.checking.campaign._shared", lambda _: None)
     assert main([str(folder)]) == 0
     copy = Path(shutil.copytree(folder, tmp_path / "busy"))

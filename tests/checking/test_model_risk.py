@@ -1,4 +1,4 @@
-"""Risks by the checker: against exact fractions, against the engine, and against forged and damaged claims."""
+"""Risks by the checker agree with exact fractions and with the engine, and forged claims are refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_bounds_hold_for_exact_fractions(seed: int, labels: int, edges: int) -> 
         assert max(least[1] - least[0], own[1] - own[0]) < 1e-9
 
 
-def test_what_is_too_large_or_not_stored_is_said() -> None:
+def test_what_is_too_large_or_not_stored_is_reported() -> None:
     game = random_game(3, inner=8, labels=2)
     with pytest.raises(TooLargeError, match="more than 2 states"):
         least_risks(checked(game), 2).of((0,))
@@ -60,7 +60,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def changed(campaign: Path, to: Path, *statements: str) -> list[str]:
-    """What a replay says of a copy that was changed; the seal is taken away, so that only the checker is left."""
+    """What a replay says about a changed copy. The seal is removed, so that only the checker can find the change."""
     to.mkdir()
     with (
         closing(sqlite3.connect(campaign / "run.db")) as source,

@@ -1,4 +1,4 @@
-"""Forged certificates of set-valued policies are noticed, whatever is forged."""
+"""Forged certificates of set-valued policies are found, whatever is forged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sets(**rows: list[int]) -> PermittedSets:
 STEPS: dict[str, list[int]] = {f"c{x}": [x] for x in range(4)}
 
 
-def test_costs_of_permitted_runs() -> None:
+def test_the_costs_of_permitted_runs_by_hand() -> None:
     assert sets(**STEPS).claim_problem((0,), Claim(True, 4, 4, False)) is None
     both: dict[str, list[int]] = {**STEPS, "c0": [0, 4]}
     assert sets(**both).claim_problem((0,), Claim(True, 4, 7, False)) is None
@@ -88,7 +88,7 @@ def test_runs_are_permitted() -> None:
 
 
 @pytest.mark.parametrize("wrong", [[9], [-1], [1, 0], [0, 0]])
-def test_rows_that_are_none(wrong: list[int]) -> None:
+def test_wrong_rows_are_refused(wrong: list[int]) -> None:
     with pytest.raises(CheckError):
         sets(c0=wrong)
     with pytest.raises(CheckError):
@@ -162,7 +162,7 @@ Change = Callable[[dict[str, Any]], Any]
         lambda _: [],
     ],
 )
-def test_forged_claims(costly_some: bool, change: Change) -> None:
+def test_forged_claims_are_found(costly_some: bool, change: Change) -> None:
     copy = copied(costly_some)
     query = f"SELECT number, permitted FROM runs WHERE {OF_PROOF} AND permitted LIKE '%most\":_%'"
     for number, text in copy.execute(query).fetchall():
@@ -181,7 +181,7 @@ def test_forged_claims(costly_some: bool, change: Change) -> None:
 @pytest.mark.parametrize(
     "kind", ["fails-all", "fails-some", "costly-best", "costly-some", "costly"]
 )
-def test_forged_kinds(costly_some: bool, kind: str) -> None:
+def test_forged_kinds_are_found(costly_some: bool, kind: str) -> None:
     query = "SELECT number FROM verdicts WHERE verdict = 'BUG' AND kind != ?"
     rows = campaign(costly_some).execute(query, (kind,)).fetchall()
     assert rows
@@ -192,7 +192,7 @@ def test_forged_kinds(costly_some: bool, kind: str) -> None:
 
 
 def test_a_missing_set_is_noticed() -> None:
-    """Every set is there because a proof needs it."""
+    """Every stored set is needed by a proof."""
     count = campaign(False).execute("SELECT count(*) FROM permitted").fetchone()[0]
     for place in range(0, count, max(1, count // 25)):
         copy = copied(False)
@@ -217,7 +217,7 @@ def test_a_smaller_set_does_not_hide_a_failure() -> None:
 
 
 @pytest.mark.parametrize("text", ["[0, 0]", "[-1]", "[99999]", "{}", "x", None, '["0"]', "[1.5]"])
-def test_damaged_sets(text: str | None) -> None:
+def test_damaged_sets_are_refused(text: str | None) -> None:
     copy = copied(False)
     copy.execute("PRAGMA ignore_check_constraints = 1")
     try:
@@ -228,7 +228,7 @@ def test_damaged_sets(text: str | None) -> None:
 
 
 @pytest.mark.parametrize("nature", [None, '{"kind": "function"}', '{"kind": "odd"}', "[]"])
-def test_the_nature_of_the_policy_counts(nature: str | None) -> None:
+def test_a_forged_nature_of_the_policy_is_found(nature: str | None) -> None:
     copy = copied(False)
     copy.execute("DELETE FROM meta WHERE key = 'nature'")
     if nature is not None:

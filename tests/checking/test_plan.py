@@ -1,4 +1,4 @@
-"""Valid plans are valid, and each way to be invalid is named."""
+"""Valid plans are accepted, and for an invalid plan the reason is given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from misstep.errors import InputFormatError, UnsupportedError, UsageError
 PLAN = ["pick ball rooma", "move rooma roomb", "drop ball roomb"]
 
 
-def test_a_valid_plan(gripper: SasTask) -> None:
+def test_a_valid_plan_is_accepted(gripper: SasTask) -> None:
     report = validate_plan(gripper, PLAN, claimed_cost=4)
     assert report.valid
     assert str(report) == "VALID cost 4"
@@ -36,21 +36,21 @@ def test_a_plan_from_another_state(gripper: SasTask) -> None:
     assert not validate_plan(gripper, PLAN[1:]).valid
 
 
-def test_the_empty_plan(gripper: SasTask) -> None:
+def test_the_empty_plan_is_valid_only_in_a_goal(gripper: SasTask) -> None:
     assert validate_plan(gripper, [], state=(0, 1)).valid
     report = validate_plan(gripper, [])
     assert report.failure is Failure.GOAL_NOT_REACHED
     assert (report.cost, report.steps, report.final_state) == (0, 0, (0, 0))
 
 
-def test_costs(gripper_sas: str) -> None:
+def test_the_cost_of_a_plan(gripper_sas: str) -> None:
     unit = parse_sas(gripper_sas.replace("begin_metric\n1", "begin_metric\n0"))
     assert validate_plan(unit, PLAN).cost == 3
     free = parse_sas(gripper_sas.replace("\n2\nend_operator", "\n0\nend_operator"))
     assert validate_plan(free, PLAN).cost == 2
 
 
-def test_an_inapplicable_step(gripper: SasTask) -> None:
+def test_an_inapplicable_step_is_invalid(gripper: SasTask) -> None:
     report = validate_plan(gripper, [PLAN[0], "pick ball roomb", PLAN[2]])
     assert report.failure is Failure.INAPPLICABLE
     assert (report.failed_step, report.failed_operator) == (2, "pick ball roomb")
@@ -62,13 +62,13 @@ def test_an_inapplicable_step(gripper: SasTask) -> None:
     )
 
 
-def test_an_unknown_operator(gripper: SasTask) -> None:
+def test_an_unknown_operator_is_invalid(gripper: SasTask) -> None:
     report = validate_plan(gripper, [PLAN[0], "fly roomb"])
     assert report.failure is Failure.UNKNOWN_OPERATOR
     assert report.reason == "step 2 (fly roomb): the task has no operator of this name"
 
 
-def test_the_goal_is_not_reached(gripper: SasTask) -> None:
+def test_a_plan_that_does_not_reach_the_goal_is_invalid(gripper: SasTask) -> None:
     report = validate_plan(gripper, PLAN[:2])
     assert report.failure is Failure.GOAL_NOT_REACHED
     assert (report.failed_step, report.final_state) == (None, (1, 2))
@@ -77,7 +77,7 @@ def test_the_goal_is_not_reached(gripper: SasTask) -> None:
 
 
 @pytest.mark.parametrize("claimed", [3, 5, 0])
-def test_the_claimed_cost_differs(gripper: SasTask, claimed: int) -> None:
+def test_another_claimed_cost_is_invalid(gripper: SasTask, claimed: int) -> None:
     report = validate_plan(gripper, PLAN, claimed_cost=claimed)
     assert report.failure is Failure.COST_DIFFERS
     assert report.reason == f"the plan costs 4, not {claimed} as claimed"
@@ -134,7 +134,7 @@ def test_equal_names_that_do_the_same_are_not_ambiguous() -> None:
 
 
 @pytest.mark.parametrize("other", [step("up", 0, 4, cost=2), step("up", 0, 1)])
-def test_one_of_several_applicable_ones_has_to_do(other: Operator) -> None:
+def test_one_choice_among_equal_names_has_to_be_a_plan(other: Operator) -> None:
     for task in (counter(step("up", 0, 4), other), counter(other, step("up", 0, 4))):
         report = validate_plan(task, ["up"], claimed_cost=1)
         assert (report.valid, report.cost, report.final_state) == (True, 1, (4,))
@@ -147,7 +147,7 @@ def test_one_of_several_applicable_ones_has_to_do(other: Operator) -> None:
 
 
 def test_choices_are_not_mixed() -> None:
-    """What one choice costs and where another leads make no plan."""
+    """The cost of one choice and the end of another one do not make a valid plan."""
     task = counter(step("go", 0, 1), step("go", 0, 2, cost=5), step("win", 2, 4))
     assert validate_plan(task, ["go", "win"], claimed_cost=6).valid
     assert validate_plan(task, ["go", "win"], claimed_cost=2).failure is Failure.COST_DIFFERS
@@ -180,7 +180,7 @@ def test_many_violations_are_cut_short() -> None:
     assert len(report.violated) == 9
 
 
-def test_parse_plan() -> None:
+def test_plan_files_are_parsed() -> None:
     text = (
         "; made by hand\n(pick ball rooma)\r\n\n  ( Move rooma\troomb ) ; go\n(noop )\n; cost = 4"
     )
@@ -189,7 +189,7 @@ def test_parse_plan() -> None:
 
 
 @pytest.mark.parametrize("line", ["pick ball", "(pick", "pick)", "()", "( )", "((pick))", "(a)(b)"])
-def test_plan_lines_that_are_none(line: str) -> None:
+def test_wrong_lines_of_plans_are_refused(line: str) -> None:
     with pytest.raises(InputFormatError) as caught:
         parse_plan(f"(noop)\n{line}\n", "p.plan")
     assert caught.value.where == "p.plan:2"

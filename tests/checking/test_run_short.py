@@ -1,4 +1,4 @@
-"""The checker follows most runs a short way: what it says has to be what the long way says, word by word."""
+"""The checker has a short check for most runs: it must give the same answer as the long check, word by word."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def blocks() -> SasTask:
 
 
 def some_run(task: SasTask, draw: random.Random) -> tuple[list[State], list[int], str]:
-    """A random walk, often spoilt, and how it is said to have ended."""
+    """A random walk, often with a mistake, and the outcome that is claimed for it."""
     states, operators = [task.initial_state], []
     for _ in range(draw.randrange(9)):
         if is_goal(states[-1], task) and draw.random() < 0.9:
@@ -44,7 +44,7 @@ def some_run(task: SasTask, draw: random.Random) -> tuple[list[State], list[int]
     return states, operators, draw.choice(runs.OUTCOMES) if draw.random() < 0.4 else outcome
 
 
-def test_the_short_way_says_what_the_long_way_does(
+def test_the_short_check_gives_the_same_answer_as_the_long_one(
     blocks: SasTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = random.Random(1)

@@ -1,4 +1,4 @@
-"""The reader takes exactly the format, and says which line is wrong."""
+"""The reader accepts exactly the format, and names the wrong line."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_wrong_line_is_named(
     assert message in str(error)
 
 
-def test_counts_that_are_too_small_or_too_large(everything: str) -> None:
+def test_wrong_counts_are_refused(everything: str) -> None:
     lines = everything.split("\n")
     for number in (7, 11, 30, 32, 42, 46, 49, 51, 58, 59, 64, 66):
         for change in (-1, 1):
@@ -133,13 +133,13 @@ def test_counts_that_are_too_small_or_too_large(everything: str) -> None:
             error_of("\n".join(changed))
 
 
-def test_trailing_garbage(everything: str) -> None:
+def test_text_after_the_end_is_refused(everything: str) -> None:
     error = error_of(everything + "\nbegin_rule\n")
     assert error.where == "t.sas:71"
     assert "after the last section" in error.what
 
 
-def test_a_file_cut_after_any_line(everything: str) -> None:
+def test_a_file_that_is_cut_after_any_line_is_refused(everything: str) -> None:
     lines = everything.split("\n")[:-1]
     for kept in range(len(lines)):
         error = error_of("".join(line + "\n" for line in lines[:kept]))
@@ -147,7 +147,7 @@ def test_a_file_cut_after_any_line(everything: str) -> None:
         assert error.what == "the file ends too early"
 
 
-def test_a_file_cut_at_any_byte(everything: str) -> None:
+def test_a_file_that_is_cut_at_any_byte_is_refused(everything: str) -> None:
     for kept in range(len(everything) - 1):
         error_of(everything[:kept])
 

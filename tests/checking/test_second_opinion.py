@@ -171,14 +171,14 @@ def walk_and_compare(domain: Path, problem: Path, folder: Path, steps: int) -> S
         ("visitall-opt11-strips", "problem03-full.pddl"),
     ],
 )
-def test_competition_tasks(domain: str, problem: str, tmp_path: Path) -> None:
+def test_plado_agrees_on_competition_tasks(domain: str, problem: str, tmp_path: Path) -> None:
     folder = BENCHMARKS / domain
     if not (folder / problem).exists():
         pytest.skip(f"needs the benchmark task {domain}/{problem}")
     walk_and_compare(folder / "domain.pddl", folder / problem, tmp_path, steps=30)
 
 
-def test_conditional_effects(tmp_path: Path) -> None:
+def test_plado_agrees_on_conditional_effects(tmp_path: Path) -> None:
     domain, problem = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
     domain.write_text(LIGHTS_DOMAIN)
     problem.write_text(LIGHTS_PROBLEM)

@@ -76,7 +76,7 @@ def test_an_inapplicable_operator_is_not_applied() -> None:
         apply((0,), Operator("o", ((0, 1),), (), 1))
 
 
-def test_goals(gripper: SasTask) -> None:
+def test_goals_are_recognised(gripper: SasTask) -> None:
     assert is_goal((0, 1), gripper)
     assert unreached_goals((0, 2), gripper) == [Violation(1, 1, 2)]
 

@@ -1,4 +1,4 @@
-"""The checker of strategies and unsafe runs: what is right passes, each way of being wrong does not."""
+"""The checker of strategies and unsafe runs accepts right ones and refuses each kind of wrong one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FRAGMENT: dict[Hashable, Situation] = {
 GOOD = {"s": "b", "t": "b", "u": "a"}
 
 
-def test_valid() -> None:
+def test_right_strategies_are_accepted() -> None:
     report = validate_strategy(FRAGMENT, "s", GOOD, 2)
     assert (report.valid, report.deviations, report.states) == (True, 2, 4)
     assert validate_strategy(FRAGMENT, "s", GOOD).valid
@@ -49,13 +49,15 @@ def test_valid() -> None:
         ({}, "x", math.inf, "nothing is known about 'x'"),
     ],
 )
-def test_invalid(change: dict[str, str | None], start: str, radius: float, reason: str) -> None:
+def test_wrong_strategies_are_refused(
+    change: dict[str, str | None], start: str, radius: float, reason: str
+) -> None:
     strategy = {s: a for s, a in {**GOOD, **change}.items() if a is not None}
     report = validate_strategy(FRAGMENT, start, strategy, radius)
     assert (report.valid, report.reason) == (False, reason)
 
 
-def test_dead_ends() -> None:
+def test_dead_ends_are_safe_or_not_as_the_rules_say() -> None:
     strategy = {**GOOD, "u": "b"}
     assert validate_strategy(FRAGMENT, "s", strategy, 2).valid
     assert not validate_strategy(FRAGMENT, "s", strategy, 2, dead_ends_are_safe=False).valid
@@ -84,7 +86,7 @@ def test_deviation_in_a_cycle_counts_each_time() -> None:
     assert validate_strategy(split, "s", {"s": "a", "t": "b", "u": "b"}).deviations == 2
 
 
-def test_long_chain() -> None:
+def test_a_strategy_of_a_long_chain_is_checked() -> None:
     n = 20_000
     fragment: dict[Hashable, Situation] = {
         i: Situation(False, False, "b" if i % 2 else "a", {"a": (i + 1,)}) for i in range(n)
@@ -94,7 +96,7 @@ def test_long_chain() -> None:
     assert (report.valid, report.deviations) == (True, n / 2)
 
 
-def test_unsafe_runs() -> None:
+def test_unsafe_runs_are_checked() -> None:
     assert validate_unsafe_run(FRAGMENT, "stB", "aa") == ""
     assert validate_unsafe_run(FRAGMENT, "B", "") == ""
     for states, labels, reason in (

@@ -1,4 +1,4 @@
-"""The JSON of the checker: what it reads, and what is too much."""
+"""The JSON reader of the checker: what it reads, and what is too large for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from misstep.checking.texts import MAX_DEPTH, MAX_DIGITS, TooDeepError, parse
         ["[" * 2 * MAX_DEPTH],
     ],
 )
-def test_usual_texts(value: object) -> None:
+def test_usual_texts_are_read(value: object) -> None:
     text = json.dumps(value)
     assert parse(text) == parse(text.encode()) == value
 
@@ -32,7 +32,7 @@ def nest(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
-def test_depth() -> None:
+def test_texts_that_are_nested_too_deeply_are_refused() -> None:
     parse(nest(MAX_DEPTH))
     for text in (nest(MAX_DEPTH + 1), "[" * 10**6, '{"a":' * 10**5, '["\\"",' + "[" * 1000):
         with pytest.raises(TooDeepError):
@@ -43,13 +43,13 @@ def test_depth() -> None:
     "text",
     ["9" * (MAX_DIGITS + 1), "-" + "9" * 10**6, "1e999", "NaN", "-Infinity", "1" * 400 + ".0"],
 )
-def test_numbers(text: str) -> None:
+def test_numbers_that_are_too_large_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"digits|too large|not a number"):
         parse(f"[{text}]")
 
 
 @pytest.mark.parametrize("text", ["[" * 10**5, "[" + "9" * 10**6 + "]", "[1e999]", b"\xff\xfe\x00"])
-def test_columns(text: str | bytes) -> None:
+def test_columns_that_are_not_json_are_refused(text: str | bytes) -> None:
     with pytest.raises(CheckError, match="is not JSON") as caught:
         loaded(text, "the state")
     assert len(str(caught.value)) < 300
@@ -61,7 +61,7 @@ def test_long_values_are_not_quoted() -> None:
     assert len(str(caught.value)) < 300
 
 
-def test_models() -> None:
+def test_texts_of_models_are_limited() -> None:
     with pytest.raises(UnsupportedModelError, match="nested too deeply"):
         Documents({"m.jani": nest(MAX_MODEL_DEPTH + 1).encode()}).read("m.jani")
     with pytest.raises(ModelError, match="digits"):

@@ -1,4 +1,4 @@
-"""Colours: for words that carry meaning, on a terminal alone, and not against the user's word."""
+"""Colours are used for words with a meaning, only on a terminal, and not if the user turns them off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody meets who tries the commands on campaigns for the first time: messages, hints, and progress."""
+"""What a new user meets who tries the commands on campaigns: messages, hints, and progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Help that helps: examples that can be copied, words a user knows, every extra, and the command that was meant."""
+"""The help: examples that can be copied, words that users know, every extra, and suggestions for typing errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`misstep shield`: a decider that watches over a policy, as a file that is a policy."""
+"""`misstep shield`: a decider that shields a policy, as a file that is itself a policy."""
 
 from __future__ import annotations
 

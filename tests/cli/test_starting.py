@@ -1,4 +1,4 @@
-"""A start is quick because it loads little, and quiet when it is interrupted."""
+"""The command starts quickly because it loads little, and ends quietly when it is interrupted."""
 
 from __future__ import annotations
 

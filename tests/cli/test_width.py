@@ -1,4 +1,4 @@
-"""On a terminal of 60 columns no line is wider, but those that must stay whole."""
+"""On a terminal of 60 columns no line is wider, except those that must not be broken."""
 
 from __future__ import annotations
 

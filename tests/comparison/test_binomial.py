@@ -1,4 +1,4 @@
-"""Exact intervals, compared with the tails of the binomial distribution added up term by term."""
+"""Exact intervals agree with the tails of the binomial distribution, added up term by term."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a state, for each pair of an old and a new result."""
+"""The change of a state for each pair of an old and a new result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Campaigns side by side."""
+"""The comparison of campaigns."""
 
 from __future__ import annotations
 

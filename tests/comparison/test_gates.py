@@ -1,4 +1,4 @@
-"""Gates: what lets them fail, against exact distances, and which exit code they end with."""
+"""Gates: when they fail, compared with exact distances, and their exit codes."""
 
 from __future__ import annotations
 

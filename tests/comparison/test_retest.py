@@ -1,4 +1,4 @@
-"""A new policy on the states of an old campaign: who judges, what is believed, what is refused, and how it goes on."""
+"""A new policy on the states of an old campaign: who judges, what is trusted, what is refused, and resuming."""
 
 from __future__ import annotations
 

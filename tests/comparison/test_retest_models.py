@@ -1,4 +1,4 @@
-"""Retests of policies of models that fail or are left open: nothing is claimed, and nothing breaks."""
+"""Retests of policies of models that fail or are left open claim nothing and raise no error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence: intervals, sign flips, and the choice among policies with a planted loser."""
+"""Statistics: intervals, sign-flip tests, and the choice among policies of which one is known to be worse."""
 
 from __future__ import annotations
 

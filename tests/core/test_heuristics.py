@@ -1,4 +1,4 @@
-"""Heuristics against naive twins and exact distances; goals re-targeted at run time."""
+"""Heuristics agree with naive versions and exact distances, also after the goal is changed at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of the explanation are those that their program draws, and nothing in them sticks out."""
+"""The figures of the explanation are those that their program draws, and nothing in them is cut off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Definitions: what is wrong is told with file and line, before anything runs."""
+"""Definitions: errors are reported with file and line, before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running experiments: the same results however they are run, killed and resumed."""
+"""Experiments give the same results however they are run, killed and resumed."""
 
 from __future__ import annotations
 

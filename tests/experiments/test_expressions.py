@@ -1,4 +1,4 @@
-"""The language of tables and claims, and what is asked of numbers."""
+"""The language of tables and claims, and what may be asked about numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools, oracles and rounds of P22: every number against counts that are made another way."""
+"""Pools, oracles and rounds of P22: every number agrees with a count that is made in another way."""
 
 from __future__ import annotations
 

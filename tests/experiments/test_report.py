@@ -1,4 +1,4 @@
-"""Reports: made from the database alone, and claims that come out as the numbers are."""
+"""Reports are made from the database alone, and the verdict on a claim follows from the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decisions to blame, against the truth, and explanations of the bugs of a campaign."""
+"""The decisions to blame agree with the truth, and bugs of a campaign are explained."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def both(here: World) -> list[Distances]:
 
 
 def after(here: World, state: State, operator: int | None) -> float:
-    """The cost of an operator and the best way from there."""
+    """The cost of an operator and of the cheapest plan after it."""
     if operator is None:
         return math.inf
     return here.task.cost(operator) + here.h_star(here.task.apply(state, operator))
@@ -78,7 +78,7 @@ def test_faults_lose_what_is_said(name: str, costs: tuple[int, ...]) -> None:
 
 
 def test_better_only_where_a_plan_says_so() -> None:
-    """A derivation may prove a bound that no plan has: its operator would be a guess."""
+    """A derivation may prove a bound without a plan; then there is no operator to recommend."""
     here = world("gripper-4", ())
     known = BoundedDistances(here.task, 0)
     plan = here.runner("optimal").trace(here.task.initial_state).operators
@@ -113,7 +113,7 @@ def campaign() -> Campaign:
     )
 
 
-def test_bugs_of_a_campaign(campaign: Campaign) -> None:
+def test_bugs_of_a_campaign_are_explained(campaign: Campaign) -> None:
     assert campaign.bugs
     for bug in campaign.bugs:
         assert campaign.record(bug.id) == campaign.record(bug.number) == bug
@@ -135,10 +135,12 @@ def test_bounds_blame_no_other_decisions(
     exact = {(d.state, d.decision) for d in campaign.faults}
     monkeypatch.setattr("misstep.campaigns.planning.work.exact_distances", lambda _: None)
     again = run_test(campaign.tasks, "noisy:0.05:1+optimal", config=campaign.settings.as_dict())
-    assert {(d.state, d.decision) for d in again.faults} <= exact
+    found = {(d.state, d.decision) for d in again.faults}
+    assert found
+    assert found <= exact
 
 
-def test_no_such_bug(campaign: Campaign) -> None:
+def test_a_bug_that_does_not_exist_is_refused(campaign: Campaign) -> None:
     sound = next(record for record in campaign.records if not record.is_bug)
     for handle in ("x", "nowhere:1", "999"):
         with pytest.raises(UsageError, match=f"no record '{handle}'"):
@@ -147,7 +149,7 @@ def test_no_such_bug(campaign: Campaign) -> None:
         campaign.explain(sound)
 
 
-def test_running_the_policy_again(campaign: Campaign) -> None:
+def test_a_replay_may_run_the_policy_again(campaign: Campaign) -> None:
     again = campaign.replay(rerun=True)
     assert again.ok
     assert again.rerun == len(campaign.records)

@@ -1,4 +1,4 @@
-"""The census of a policy, against one run, one exact verdict and one look at each decision at a time."""
+"""The census of a policy agrees with one run, one exact verdict and one check of each decision at a time."""
 
 from __future__ import annotations
 
@@ -70,6 +70,8 @@ def test_costly_bugs_and_their_gaps() -> None:
 @pytest.mark.soundness
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", NAMES)
-def test_every_task(name: str, costs: tuple[int, ...]) -> None:
+def test_the_census_of_every_task_equals_the_exact_oracle(
+    name: str, costs: tuple[int, ...]
+) -> None:
     for spec in POLICIES:
         check(name, costs, spec)

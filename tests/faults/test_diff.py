@@ -26,7 +26,7 @@ sequences = st.lists(st.integers(0, 3), max_size=7)
 
 
 @given(sequences, sequences)
-def test_common_subsequences(a: list[int], b: list[int]) -> None:
+def test_longest_common_subsequences_agree_with_the_definition(a: list[int], b: list[int]) -> None:
     pairs = common_subsequence(a, b)
     assert len(pairs) == longest(a, b)
     assert all(a[i] == b[j] for i, j in pairs)

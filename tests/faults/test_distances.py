@@ -1,4 +1,4 @@
-"""What is said of h* and of lengths, against the whole truth."""
+"""Distances h* and lengths of plans, and bounds on them, agree with the whole state space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.worlds import COSTS, NAMES, world
 
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", NAMES)
-def test_exact_distances_and_lengths(name: str, costs: tuple[int, ...]) -> None:
+def test_distances_and_lengths_are_exact_on_small_tasks(name: str, costs: tuple[int, ...]) -> None:
     here = world(name, costs)
     known = ExactDistances(SmallTask(here.task, here.space))
     for state in here.states(50):

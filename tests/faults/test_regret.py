@@ -64,7 +64,9 @@ def check_sum(trace: Trace, total: Value | None, start: float, end: float) -> No
 
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", NAMES)
-def test_loops_carry_their_cost_or_their_length(name: str, costs: tuple[int, ...]) -> None:
+def test_the_regrets_of_a_loop_sum_to_its_cost_or_its_length(
+    name: str, costs: tuple[int, ...]
+) -> None:
     here = world(name, costs)
     for spec in POLICIES:
         runner = here.runner(spec)
@@ -126,7 +128,7 @@ def test_unknown_states_leave_their_decisions_open() -> None:
     assert result.shares() is None
 
 
-def test_a_loop_that_costs_nothing() -> None:
+def test_the_regrets_of_a_loop_of_cost_zero() -> None:
     # Two switches that toggle for free; the goal is one step away, also for free, but only with the first one off.
     toggles = [f"0\n1\n0 {v} {x} {1 - x}\n0" for v in (0, 1) for x in (0, 1)]
     task = Task(sas([2, 2, 2], [0, 0, 0], [(2, 1)], [*toggles, "1\n0 0\n1\n0 2 -1 1\n0"]).encode())

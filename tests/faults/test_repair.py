@@ -153,7 +153,7 @@ def test_a_lower_bound_may_come_from_python() -> None:
     assert len(asked) == len(set(asked))  # each state once
 
 
-def test_a_lower_bound_that_fails_is_told() -> None:
+def test_wrong_lower_bounds_are_refused() -> None:
     here = world("ferry-3", ())
     start = here.task.initial_state
 

@@ -1,4 +1,4 @@
-"""Walks before their turn: larger batches, the same pools, and few questions in vain."""
+"""Walks that are started ahead of their turn: larger batches, the same pools, and few unneeded questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Biases against the definitions: every pair, one exploration a pair."""
+"""Biases agree with their definitions, which evaluate every pair with one exploration each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools: reproducible by replay, by seed, whatever the batches, and after an interruption; and fuzzers that stop."""
+"""Pools are reproducible by replay and by seed, for all batches and after an interruption; fuzzers stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The novelty store against sets of tuples."""
+"""The novelty store agrees with sets of tuples."""
 
 from __future__ import annotations
 

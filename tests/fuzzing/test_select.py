@@ -1,4 +1,4 @@
-"""The weighted choice against its definition: chi-square tests at fixed seeds, and the exact rules."""
+"""The weighted choice agrees with its definition: chi-square tests at fixed seeds, and the exact rules."""
 
 from __future__ import annotations
 

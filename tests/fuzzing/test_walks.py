@@ -1,4 +1,4 @@
-"""Walks, dead-end filters and the runs of an expansion against their definitions."""
+"""Walks, dead-end filters and the runs of an expansion agree with their definitions."""
 
 from __future__ import annotations
 

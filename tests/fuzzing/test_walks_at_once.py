@@ -1,4 +1,4 @@
-"""W walks under way at once: one walk at a time is the papers' fuzzer, and more are what a plain loop makes of W."""
+"""W walks at the same time: W = 1 is the papers' fuzzer, and other W agree with a plain loop."""
 
 from __future__ import annotations
 

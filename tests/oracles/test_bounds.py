@@ -1,4 +1,4 @@
-"""The bound store: bounds travel, and a contradiction stops everything."""
+"""The bound store: bounds are propagated, and a contradiction raises an error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def chain() -> tuple[BoundStore, list[State]]:
     return BoundStore(Task(CHAIN.encode())), [State([i]) for i in range(5)]
 
 
-def test_upper_bounds_travel_backwards() -> None:
+def test_upper_bounds_are_propagated_backwards() -> None:
     store, s = chain()
     store.add_path(s[0], [0, 1])
     assert [store.bounds(x).upper for x in s] == [math.inf, math.inf, math.inf, 0, math.inf]
@@ -53,7 +53,7 @@ def test_upper_bounds_travel_backwards() -> None:
     assert store.witness(s[4]) is None
 
 
-def test_lower_bounds_travel_forwards() -> None:
+def test_lower_bounds_are_propagated_forwards() -> None:
     store, s = chain()
     store.raise_lower_bound(s[0], 4)
     assert [store.bounds(x).lower for x in s] == [4, 1, 1, 0, 1]
@@ -76,7 +76,7 @@ def test_closing_makes_bounds_exact() -> None:
     assert [store.bounds(x) for x in s] == [(4, 4), (3, 3), (4, 4), (0, 0), (math.inf, math.inf)]
 
 
-def test_dead_ends_lead_to_dead_ends() -> None:
+def test_states_that_a_dead_end_leads_to_are_dead_ends() -> None:
     task, space = variant("spanner-3", ())
     store = BoundStore(task)
     dead = [s for s in range(len(space)) if math.isinf(space.h_star[s]) and space.transitions(s)]
@@ -87,7 +87,7 @@ def test_dead_ends_lead_to_dead_ends() -> None:
     assert store.bounds(space.state(target)).lower == math.inf
 
 
-def test_contradictions_are_loud() -> None:
+def test_contradictory_bounds_raise_an_error() -> None:
     store, s = chain()
     store.add_plan(s[0], [0, 3], 4)
     with pytest.raises(
@@ -98,12 +98,12 @@ def test_contradictions_are_loud() -> None:
         store.bounds(s[0])
     with pytest.raises(MisstepError, match="internal error"):
         store.check()
-    # The wrong bound has come to the next state too.
+    # The wrong bound has been propagated to the next state too.
     with pytest.raises(MisstepError, match="cheaper than 4, but one costs 3"):
         store.bounds(s[1])
 
 
-def test_what_is_no_plan_is_refused() -> None:
+def test_sequences_that_are_not_plans_are_refused() -> None:
     store, s = chain()
     for plan, cost, message in [
         ([1], 2, "step 1: operator 1 does not apply"),
@@ -117,8 +117,10 @@ def test_what_is_no_plan_is_refused() -> None:
 
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", ["blocksworld-4", "transport-2", "spanner-3", "conditional"])
-def test_paths_and_proofs_from_everywhere(name: str, costs: tuple[int, ...]) -> None:
-    """Random pieces of truth, in any order: the bounds enclose h* and the witnesses cost what they should."""
+def test_bounds_from_random_paths_and_proofs_enclose_the_truth(
+    name: str, costs: tuple[int, ...]
+) -> None:
+    """After random true facts in any order, the bounds enclose h* and each witness costs as much as its bound."""
     task, space = variant(name, costs)
     store = BoundStore(task)
     for seed, state in enumerate(sample(space, 25)):
@@ -150,7 +152,7 @@ def test_paths_and_proofs_from_everywhere(name: str, costs: tuple[int, ...]) -> 
 
 
 @pytest.mark.parametrize("name", ["blocksworld-4", "ferry-3"])
-def test_runs_are_taken_in_once_and_go_on_where_they_were_cut(name: str) -> None:
+def test_runs_are_added_once_and_continued_where_they_were_cut(name: str) -> None:
     task, space = variant(name, ())
     for policy in ("first", "heuristic:ff", "random:3"):
         runner = PolicyRunner(load_policy(policy, task))
@@ -171,8 +173,8 @@ def test_runs_are_taken_in_once_and_go_on_where_they_were_cut(name: str) -> None
 
 
 @pytest.mark.parametrize("max_steps", [1, 2, 5])
-def test_what_others_have_asked_does_not_come_in(max_steps: int) -> None:
-    """A run is taken in for as many steps as it was run, whatever the policy graph knows about the rest."""
+def test_a_run_is_added_only_as_far_as_it_was_followed(max_steps: int) -> None:
+    """The rest of a run is not added, even if the policy graph knows it."""
     task, space = variant("gripper-4", ())
     fresh, asked = (PolicyRunner(load_policy("heuristic:ff", task)) for _ in range(2))
     asked.run(rows(sample(space, 1000)), None)
@@ -191,7 +193,7 @@ def test_graphs_of_two_tasks_do_not_mix() -> None:
         RunFeeder(PolicyGraph(one), _core.BoundStore(other))
 
 
-def test_leaves_of_a_lookahead() -> None:
+def test_the_leaves_of_a_lookahead_agree_with_the_naive_version() -> None:
     task, space = variant("transport-2", (0, 1, 5))
     for state in sample(space, 15):
         for depth in range(4):
@@ -207,7 +209,7 @@ def test_leaves_of_a_lookahead() -> None:
 
 
 def naive_leaves(task: Task, state: State, depth: int, bound: float) -> dict[State, int]:
-    """Layer by layer; a state that was reached in fewer steps at the same cost is not gone on with."""
+    """Layer by layer; a state that was reached in fewer steps at the same cost or less is not expanded again."""
     best = {state: 0}
     layer = {state: 0}
     for _ in range(depth):
@@ -224,7 +226,7 @@ def naive_leaves(task: Task, state: State, depth: int, bound: float) -> dict[Sta
     return {s: c for s, c in layer.items() if not task.is_goal(s)}
 
 
-def test_a_lookahead_that_is_cut_has_leaves_all_the_same() -> None:
+def test_a_lookahead_that_a_limit_cuts_still_has_leaves() -> None:
     task, _ = variant("gripper-4", ())
     whole = BoundStore(task).look_ahead(task.initial_state, 3, math.inf)
     for expansions in range(whole.expansions):

@@ -1,4 +1,4 @@
-"""Specs of oracles: what they mean, and what is said about wrong ones."""
+"""Specs of oracles: what they mean, and how wrong ones are refused."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("spec", SHAPES)
-def test_shapes(spec: str) -> None:
+def test_specs_give_the_right_oracles(spec: str) -> None:
     assert shape(read_oracle(spec)) == SHAPES[spec]
 
 
-def test_arguments() -> None:
+def test_arguments_of_specs_are_passed_to_the_oracles() -> None:
     def values(spec: str) -> dict[str, object]:
         return vars(read_oracle(spec))
 
@@ -97,7 +97,7 @@ def test_presets_have_the_limits_of_the_papers() -> None:
         assert "".join(shown[name].split()) == "".join(spec.split())
 
 
-def test_who_needs_dominance() -> None:
+def test_which_specs_need_a_dominance_function() -> None:
     for spec in ("smo", "lmcut, (aras | bmo)/ehc", "p23", "p22, p24"):
         assert needs_dominance(spec)
     for spec in ("lmcut", "p22", "aras/ehc"):
@@ -142,14 +142,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("spec", WRONG)
-def test_wrong_specs_get_one_line(spec: str) -> None:
+def test_wrong_specs_are_refused_in_one_line(spec: str) -> None:
     with pytest.raises(UsageError, match=WRONG[spec]) as caught:
         read_oracle(spec)
     assert "\n" not in str(caught.value)
     assert "--oracle" in str(caught.value)
 
 
-def test_every_kind_is_there() -> None:
+def test_every_kind_of_oracle_is_registered() -> None:
     for name in BUILTIN:
         kind = oracle_kind(name)
         assert kind is not None
@@ -180,7 +180,7 @@ class Idle(Source):
         return Report()
 
 
-def test_others_can_be_registered() -> None:
+def test_other_oracles_can_be_registered() -> None:
     register(Idle)
     assert register(Idle) is Idle  # once more does no harm
     assert shape(read_oracle("idle-for-tests, lmcut")) == "[idle-for-tests , lmcut]"

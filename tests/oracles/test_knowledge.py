@@ -1,4 +1,4 @@
-"""What a store hands on gives another store the same bounds, and what does not fit is refused."""
+"""The knowledge of a store gives another store the same bounds, and knowledge that does not fit is refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ["blocksworld-4", "transport-2", "spanner-3", "conditional"]
 
 
 def random_store(task: Task, space: StateSpace, seed: int, jumps: bool = True) -> BoundStore:
-    """Random pieces of truth: paths, plans, lookaheads, proofs, and comparisons that lose a little."""
+    """A store with random true facts: paths, plans, lookaheads, proofs, and comparisons that are a little too weak."""
     store = BoundStore(task)
     random = CounterRandom(seed)
     for i in range(25):
@@ -52,7 +52,7 @@ def random_store(task: Task, space: StateSpace, seed: int, jumps: bool = True) -
 
 
 def naive_bounds(task: Task, known: Knowledge) -> list[tuple[float, float]]:
-    """From the arrays alone, round after round until nothing changes."""
+    """The bounds that follow from the arrays alone, repeated until nothing changes."""
     lower = [math.inf if bound < 0 else float(bound) for bound in known.lower.tolist()]
     upper = [0.0 if task.is_goal(State(row)) else math.inf for row in known.states.tolist()]
     changed = True
@@ -97,7 +97,7 @@ def test_another_store_gets_the_same_bounds(name: str, costs: tuple[int, ...]) -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_transitions_between_given_states_are_known(name: str) -> None:
-    """Also those of runs that do not reach the goal: what is found later behind them counts."""
+    """Also those of runs that do not reach the goal: bounds that are found later are propagated along them."""
     task, space = variant(name, ())
     store = random_store(task, space, 5, jumps=False)
     given = [State(row) for row in store.graph.states().tolist()[:60]]
@@ -119,7 +119,7 @@ def test_transitions_between_given_states_are_known(name: str) -> None:
         assert task.apply(state, op).values == tuple(known.states[target].tolist())
 
 
-def test_a_path_that_leads_nowhere_goes_on() -> None:
+def test_knowledge_has_plans_and_transitions_between_given_states() -> None:
     task, s = line()
     store = BoundStore(task)
     store.add_path(s[0], [0, 1])
@@ -128,18 +128,30 @@ def test_a_path_that_leads_nowhere_goes_on() -> None:
     assert known.edges.tolist() == [[0, 1, 2, 0], [1, 0, 0, 0]]
     assert known.lower.tolist() == [1, 1, 1]
     assert store.knowledge(rows([s[0], s[2]])).edges.tolist() == []
-    # Where a plan is known, its states come along.
+    # The states of a known plan are part of the knowledge.
     store.add_path(s[2], [2])
     store.raise_lower_bound(s[0], 3)
     known = store.knowledge(rows([s[0], s[4]]))
     assert known.states.tolist() == [[0], [4], [1], [2], [3]]
     assert known.edges.tolist() == [[0, 0, 2, 0], [2, 1, 3, 0], [3, 2, 4, 0]]
     assert known.lower.tolist() == [3, 1, 2, 1, 0]
-    # A better jump comes after the plan, with what it stands on.
-    store.add_dominance(s[2], s[0], 0)
-    store.raise_lower_bound(s[4], math.inf)
     with pytest.raises(InputFormatError, match="does not fit"):
         store.add_knowledge(Knowledge(known.states, known.lower[:2], known.edges))
+
+
+def test_a_better_derivation_comes_after_the_plan() -> None:
+    """Both are part of the knowledge: the plan of the first state, and the jump that proves a lower cost."""
+    task, s = line()
+    store = BoundStore(task)
+    store.add_path(s[0], [0, 1, 2])
+    store.add_dominance(s[2], s[1], 0)
+    known = store.knowledge(rows([s[0]]))
+    assert known.states.tolist() == [[0], [1], [2], [3]]
+    assert known.edges.tolist() == [[0, 0, 1, 0], [1, 1, 2, 0], [2, 2, 3, 0], [1, -1, 2, 0]]
+    other = BoundStore(task)
+    other.add_knowledge(known)
+    assert other.bounds(s[0]).upper == 2
+    assert other.witness(s[0]) == (0, 1, 2)
 
 
 def test_pieces_are_merged_by_adding_them() -> None:
@@ -156,7 +168,7 @@ def test_pieces_are_merged_by_adding_them() -> None:
         assert low <= space.h_star[space.find(state)] <= high
 
 
-def test_what_is_handed_on_depends_on_nothing_but_the_store() -> None:
+def test_knowledge_depends_on_nothing_but_the_store() -> None:
     task, space = variant("blocksworld-4", ())
     given = rows(sample(space, 30))
     first, second = (random_store(task, space, 4).knowledge(given) for _ in range(2))
@@ -269,7 +281,7 @@ def test_a_header_that_promises_too_much_allocates_nothing(numbers: tuple[int, i
         Knowledge.from_bytes(data, 1)
 
 
-def test_more_than_the_header_says_is_not_unpacked() -> None:
+def test_data_beyond_the_size_in_the_header_is_not_unpacked() -> None:
     data = struct.pack("<4s3Q", b"MSK1", 1, 1, 0) + zlib.compress(bytes(100_000_000))
     with pytest.raises(InputFormatError, match="length"):
         Knowledge.from_bytes(data, 1)

@@ -1,4 +1,4 @@
-"""Oracles one by one: what each is there for, its limits, and how they combine."""
+"""Each oracle alone: what it finds and its limits; and how oracles are combined."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_lookahead_finds_what_the_naive_one_finds(
                 naive = min(cost, naive_lookahead(bench, state, depth))
                 assert verdict.is_bug == (naive < cost)
                 if first == "false":
-                    # Ways through the leaves' runs may be cheaper still where cost and steps differ.
+                    # Paths through the runs of the leaves may be even cheaper where costs and numbers of steps differ.
                     assert verdict.upper_bound <= naive
                     assert costs or math.isinf(naive) or verdict.upper_bound == naive
 
@@ -65,7 +65,7 @@ def test_the_census_of_a_small_task_is_the_truth(name: str, costs: tuple[int, ..
         bench.check(verdict)
 
 
-def test_the_census_of_a_large_task_says_nothing() -> None:
+def test_the_census_of_a_large_task_leaves_everything_open() -> None:
     task, space = variant("transport-2", ())
     bench = workbench(task, NOISY)
     oracle = parse_oracle(f"census({len(space) - 1})", bench)
@@ -73,7 +73,7 @@ def test_the_census_of_a_large_task_says_nothing() -> None:
     assert parse_oracle(f"census({len(space)})", bench).test(task.initial_state).is_decided
 
 
-def test_a_census_knows_nothing_of_states_that_cannot_be_reached() -> None:
+def test_a_census_leaves_unreachable_states_open() -> None:
     task, space = variant("spanner-3", ())
     unreachable = next(
         state
@@ -86,7 +86,7 @@ def test_a_census_knows_nothing_of_states_that_cannot_be_reached() -> None:
     assert (verdict.lower_bound, verdict.upper_bound) == (before.lower_bound, before.upper_bound)
 
 
-def test_nothing_is_looked_for_where_the_cheapest_plan_is_known() -> None:
+def test_no_search_is_started_where_the_cheapest_plan_is_known() -> None:
     """A run that is cut leaves the verdict open, and no search can change that."""
     task, space = variant("transport-2", ())
     bench = workbench(task, "first", max_steps=1)
@@ -97,7 +97,7 @@ def test_nothing_is_looked_for_where_the_cheapest_plan_is_known() -> None:
 
 
 @pytest.mark.parametrize("spec", ["census, bmo(10)", "(lmcut, census) | ehc, bmo(10)"])
-def test_nobody_is_asked_after_an_oracle_that_settles_the_task(spec: str) -> None:
+def test_no_oracle_is_asked_after_one_that_settles_the_task(spec: str) -> None:
     task, space = variant("transport-2", ())
     bench = workbench(task, NOISY)
     assert not needs_dominance(spec, task)
@@ -130,7 +130,7 @@ def test_lookahead_asks_in_batches_and_only_as_far_as_needed() -> None:
 
 
 def shortest_way(space: StateSpace, start: State, end: State) -> int:
-    """Steps from the root of the space along its breadth-first tree."""
+    """The path from the root of the space along its breadth-first tree."""
     steps, here = 0, space.find(end)
     while here != space.find(start):
         steps, here = steps + 1, int(space.parents[here])
@@ -144,7 +144,7 @@ def test_elimination_needs_a_plan() -> None:
     assert {v.status for v in verdicts if v.policy_cost == FAILS} == {Status.UNKNOWN}
 
 
-def test_lmcut_refutes_only() -> None:
+def test_lmcut_proves_optimality_or_leaves_it_open() -> None:
     task, space = variant("spanner-3", ())
     bench = workbench(task, "optimal")
     oracle = parse_oracle("lmcut", bench)
@@ -191,8 +191,8 @@ def test_memory_limits_are_reported() -> None:
     assert verdict.limits == ("aras: memory",)
 
 
-def test_undo_names_its_limits() -> None:
-    """A one-way ring with a light at its start: back is all the way around."""
+def test_undo_reports_its_limits() -> None:
+    """On a one-way ring with a light at its start, the only path back leads around the whole ring."""
     steps = [f"0\n1\n0 0 {i} {(i + 1) % 9}\n1" for i in range(9)]
     light = "1\n0 0\n1\n0 1 0 1\n1"
     task = Task(sas([9, 2], [0, 0], [(0, 0), (1, 1)], [light, *steps]).encode())
@@ -224,7 +224,7 @@ class Lying(Source):
 
 
 class Liar(Source):
-    """Claims a lower bound above a plan."""
+    """An oracle that claims a lower bound above the cost of a known plan."""
 
     name = "liar"
 
@@ -234,7 +234,7 @@ class Liar(Source):
         return Report()
 
 
-def test_crashes_are_unknown_and_lies_are_loud() -> None:
+def test_a_crash_leaves_the_verdict_unknown_and_a_contradiction_raises_an_error() -> None:
     task, _ = variant("gripper-4", ())
     bench = workbench(task, "optimal")
     verdict = Crashing().on(bench).test(task.initial_state)
@@ -262,7 +262,7 @@ class Counting(Source):
         return Report(expansions=2, evaluations=3)
 
 
-def test_sequences_stop_and_unions_do_not() -> None:
+def test_sequences_stop_at_the_first_verdict_and_unions_do_not() -> None:
     task, _ = variant("gripper-4", ())
     state = task.initial_state
     bench = workbench(task, "first")
@@ -298,7 +298,7 @@ def is_costly(bench: Workbench, state: State) -> bool:
     return parse_oracle("exact", workbench(bench.task, NOISY)).test(state).kind is Kind.COSTLY
 
 
-def test_routes_go_by_the_run() -> None:
+def test_routes_choose_the_oracle_by_the_outcome_of_the_run() -> None:
     task, space = variant("gripper-4", ())
     for policy, max_steps in (("optimal", 1000), ("first", 1000), ("optimal", 2)):
         bench = workbench(task, policy, max_steps=max_steps)
@@ -314,7 +314,7 @@ def test_routes_go_by_the_run() -> None:
         }
 
 
-def test_verdicts_along_a_run() -> None:
+def test_gaps_along_a_run_are_exact_and_never_increase() -> None:
     task, space = variant("transport-2", (1, 2, 5))
     for policy in (NOISY, "first"):
         bench = workbench(task, policy)
@@ -327,7 +327,7 @@ def test_verdicts_along_a_run() -> None:
             assert gaps == sorted(gaps, reverse=True)
 
 
-def test_predecessors_of_a_bug_are_bugs_for_free() -> None:
+def test_predecessors_of_a_bug_are_bugs_without_a_search() -> None:
     task, space = variant("transport-2", ())
     bench = workbench(task, NOISY)
     state = max(sample(space, 100), key=lambda s: len(bench.trace(s).operators))
@@ -344,7 +344,7 @@ ZERO_COST_LOOP = sas(
 )
 
 
-def test_free_detours_are_no_bugs() -> None:
+def test_detours_of_cost_zero_are_not_bugs() -> None:
     task = Task(ZERO_COST_LOOP.encode())
     bench = workbench(task, "first")
     assert len(bench.trace(task.initial_state).operators) == 2
@@ -366,7 +366,7 @@ def test_goal_states_are_never_bugs() -> None:
 def test_goal_states_are_solved_at_no_cost(
     policy: str, objective: Objective, max_steps: int | None
 ) -> None:
-    """Whatever the policy would do there."""
+    """Whatever the policy would decide there."""
     task, space = variant("gripper-4", ())
     goals = [space.state(s) for s in range(len(space)) if space.is_goal[s]]
     for spec in ("lmcut", "exact, bmo(10)", "bmo(10)+aras/ehc", "p22", "p23"):
@@ -380,8 +380,8 @@ def test_goal_states_are_solved_at_no_cost(
             assert (verdict.policy_cost, verdict.upper_bound, verdict.witness) == (exact(0), 0, ())
 
 
-def test_aras_goes_on_to_the_best_gap_when_asked() -> None:
-    """Also behind an oracle that has proven a smaller gap; without being asked for it, it is not even started."""
+def test_aras_improves_the_gap_further_if_asked_to() -> None:
+    """It does so also after an oracle that has proven a smaller gap. If it is not asked to, it is not even started."""
     better = 0
     for name in ("blocksworld-4", "transport-2"):
         task, space = variant(name, (1, 2, 5))
@@ -407,7 +407,7 @@ def test_aras_goes_on_to_the_best_gap_when_asked() -> None:
     assert better
 
 
-def test_goal_reaching() -> None:
+def test_only_failing_runs_are_bugs_if_the_goal_is_the_objective() -> None:
     task, space = variant("spanner-3", ())
     for policy in ("first", NOISY, "optimal"):
         bench = workbench(task, policy, objective=Objective.GOAL)
@@ -457,7 +457,7 @@ def test_efforts_add_up_and_do_not_count_as_difference() -> None:
     assert judge(state, exact(3), 0, 3, (0,)) == judge(state, exact(3), 0, 3, (0,))
 
 
-def test_same_verdicts_again() -> None:
+def test_the_same_states_get_the_same_verdicts_again() -> None:
     task, space = variant("transport-2", (0, 1, 5))
     states = sample(space, 40)
 

@@ -43,7 +43,7 @@ def test_a_failing_state_is_reported() -> None:
     assert task.is_goal(state)
 
 
-def test_the_own_run() -> None:
+def test_the_scope_runs_covers_the_policy_s_own_run() -> None:
     task = task_of("gripper", balls=2)
     proof = prove(task, "optimal", ReachSettings(scope="runs"))
     assert proof.verdict == "PROVEN"
@@ -52,7 +52,7 @@ def test_the_own_run() -> None:
     assert prove(task, "first", ReachSettings(scope="runs")).verdict == "BUG"
 
 
-def test_nobody_reaches_the_goal() -> None:
+def test_states_without_a_plan_are_no_bugs() -> None:
     task = Task(sas([2, 2], [0, 0], [(1, 1)], ["0\n1\n0 0 0 1\n1"]).encode())
     proof = prove(task, "first")
     assert (proof.verdict, proof.hopeless) == ("PROVEN", 2)
@@ -64,7 +64,7 @@ def test_nobody_reaches_the_goal() -> None:
     assert proof.finding.avoidable is False
 
 
-def test_limits_are_no_answer() -> None:
+def test_a_proof_that_reaches_a_limit_gives_no_answer() -> None:
     task = task_of("gripper", balls=3)
     proof = prove(task, "optimal", ReachSettings(max_states=10))
     assert (proof.verdict, proof.end, proof.exit_code) == ("UNKNOWN", "states", 22)
@@ -72,7 +72,7 @@ def test_limits_are_no_answer() -> None:
     assert (proof.verdict, proof.end, proof.exit_code) == ("UNKNOWN", "time", 20)
 
 
-def test_a_crash_and_ctrl_c() -> None:
+def test_a_crash_or_ctrl_c_gives_no_answer() -> None:
     task = task_of("gripper", balls=1)
 
     def crash(_: Any) -> None:
@@ -97,7 +97,7 @@ def test_an_unsteady_policy_proves_nothing(tmp_path: Path) -> None:
         assert proof.exit_code == 13
 
 
-def test_bad_arguments() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(UsageError, match="scope is 'here'"):
         ReachSettings(scope="here")
     with pytest.raises(UsageError, match="for models"):

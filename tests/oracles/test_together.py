@@ -1,4 +1,4 @@
-"""Runs that oracles will ask for: made together, and without effect on verdicts."""
+"""The runs that oracles will need are made together, without an effect on verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPEC = "noisy:0.2:3+heuristic:ff"
 
 
 def judged(task: Task, oracle: str, batch_size: int | None) -> tuple[list[object], list[int]]:
-    """Verdicts with what they took, and the sizes of the batches."""
+    """Verdicts with their efforts, and the sizes of the batches."""
     pool = fuzz(task, None, preset("p24", bias="none", max_states=30), 1)
     policy = InPython(load_policy(SPEC, task))
     loop = TestLoop(Workbench(PolicyRunner(policy, batch_size=batch_size)), read_oracle(oracle))
@@ -43,7 +43,7 @@ def judged(task: Task, oracle: str, batch_size: int | None) -> tuple[list[object
         "lookahead(2, expansions=3)/lookahead(1)",
     ],
 )
-def test_verdicts_are_the_same(name: str, oracle: str) -> None:
+def test_runs_made_together_do_not_change_verdicts(name: str, oracle: str) -> None:
     task = small_task(name)
     alone, single = judged(task, oracle, 1)
     together, batches = judged(task, oracle, None)
@@ -51,8 +51,8 @@ def test_verdicts_are_the_same(name: str, oracle: str) -> None:
     assert len(batches) < len(single)
 
 
-def test_leaves_of_several_states_go_together() -> None:
-    """Little is asked in vain, and in far fewer calls than states."""
+def test_the_runs_of_several_states_are_asked_for_in_one_batch() -> None:
+    """There are far fewer calls than states, and at most a quarter more questions than needed."""
     task = small_task("ferry-3")
     _, single = judged(task, "lookahead(2)", 1)
     _, batches = judged(task, "lookahead(2)", None)
@@ -60,7 +60,7 @@ def test_leaves_of_several_states_go_together() -> None:
     assert sum(single) <= sum(batches) <= 1.25 * sum(single)
 
 
-def test_runs_go_as_far_as_they_are_needed() -> None:
+def test_runs_are_followed_only_as_far_as_they_are_needed() -> None:
     task = small_task("gripper-4")
     policy = InPython(load_policy("optimal", task))
     runner = PolicyRunner(policy)

@@ -1,4 +1,4 @@
-"""Plans that go back along a walk: valid for the independent checker, never below h*, none where there is none."""
+"""Plans that go back along a walk: the independent checker accepts them, and they are found only where they exist."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def undo(
     seconds: float = math.inf,
     undoer: Undoer | None = None,
 ) -> Undoing:
-    """With a plan for the first state alone. The twin finds the same."""
+    """Undo a walk with a plan for its first state only. The naive version finds the same."""
     costs = np.full(len(states), math.inf)
     costs[0] = sum(task.cost(op) for op in base)
     found = (undoer or Undoer(task)).undo(rows(states), costs, math.inf, budget, seconds)
@@ -89,7 +89,7 @@ def solvable(space: StateSpace, seed: int) -> State:
 
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", [*SMALL, "conditional"])
-def test_undo_plans_are_plans(name: str, costs: tuple[int, ...]) -> None:
+def test_plans_that_undo_a_walk_are_valid(name: str, costs: tuple[int, ...]) -> None:
     task, twin, space = variant(name, costs)
     undoer = Undoer(task)
     for seed in range(25):
@@ -190,14 +190,14 @@ def test_a_detour_back_and_a_direct_way() -> None:
 
 
 def ring(size: int) -> Task:
-    """One way around; the goal is at the start, and a light has to be on there."""
+    """A one-way ring; the goal is at the start, and a light has to be on there."""
     steps = [f"0\n1\n0 0 {i} {(i + 1) % size}\n1" for i in range(size)]
     return Task(
         sas([size, 2], [0, 0], [(0, 0), (1, 1)], [*steps, "1\n0 0\n1\n0 1 0 1\n1"]).encode()
     )
 
 
-def test_the_way_to_the_step_before_may_pass_the_start() -> None:
+def test_a_path_to_the_previous_state_may_pass_the_start() -> None:
     task = ring(10)
     states = [task.initial_state]
     for op in range(8):
@@ -255,8 +255,8 @@ def test_among_operators_that_lead_back_the_cheapest_is_taken() -> None:
     assert (found.operators, found.undo_cost, found.cost) == ((2, 3), 2, 3)
 
 
-def test_conditions_of_effects_allow_no_exchange() -> None:
-    # Nobody needs value 0 of variable 0, but value 1 switches an effect on that spoils the goal.
+def test_values_that_occur_in_effect_conditions_count_as_needed() -> None:
+    # Nothing requires value 0 of variable 0, but value 1 enables an effect that destroys the goal.
     task = Task(
         sas(
             [2, 2, 2],
@@ -275,7 +275,7 @@ def test_conditions_of_effects_allow_no_exchange() -> None:
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", [*SMALL, "conditional"])
 def test_any_state_of_the_walk_may_have_the_plan(name: str, costs: tuple[int, ...]) -> None:
-    """Plans of some states, a bound, and little to spend: the same as the twin, and a plan below the bound."""
+    """With some plans, a bound and a small budget: the same as the naive version, and a plan below the bound."""
     task, twin, space = variant(name, costs)
     undoer, naive = Undoer(task), NaiveUndoer(task)
     for seed in range(20):
@@ -306,7 +306,7 @@ def test_any_state_of_the_walk_may_have_the_plan(name: str, costs: tuple[int, ..
                 assert report.valid, report
 
 
-def test_wrong_arguments() -> None:
+def test_wrong_arguments_are_refused() -> None:
     task, _, space = variant("gripper-4", ())
     start = task.initial_state
     op = task.applicable(start)[0]

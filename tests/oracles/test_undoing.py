@@ -114,7 +114,7 @@ def test_the_initial_state_is_searched_once() -> None:
     assert efforts == [2, 0]  # hill-climbing, and greedy search, see a dead end at once
 
 
-def test_whole_walks_lead_to_their_states() -> None:
+def test_walks_of_the_pool_lead_to_their_states() -> None:
     task = small_task("blocksworld-4")
     pool = pool_of(task)
     assert any(entry.reference for entry in pool)

@@ -23,7 +23,7 @@ from misstep.runs.permitted import PermittedRuns
 from misstep.verdicts import Kind
 
 
-def test_no_order_by_accident() -> None:
+def test_costs_cannot_be_compared_with_less_than() -> None:
     with pytest.raises(TypeError):
         _ = exact(3) < unknown(5)  # type: ignore[operator]
     for wrong in [(-1, True), (math.inf, False)]:
@@ -31,13 +31,13 @@ def test_no_order_by_accident() -> None:
             PolicyCost(*wrong)
 
 
-def test_kinds_and_names() -> None:
+def test_the_kinds_of_costs_have_their_names() -> None:
     assert [v.reaches_goal for v in (exact(3), FAILS, unknown(3))] == [True, False, None]
     assert [v.fails for v in (exact(3), FAILS, unknown(3))] == [False, True, None]
     assert [str(v) for v in (exact(3), FAILS, unknown(3))] == ["3", "fails", "at least 3"]
 
 
-def test_from_runs() -> None:
+def test_costs_that_follow_from_runs() -> None:
     assert cost_of_run("goal", 4) == exact(4)
     for outcome in ("loop", "stuck", "inapplicable"):
         assert cost_of_run(outcome, 4) == FAILS
@@ -45,7 +45,7 @@ def test_from_runs() -> None:
         assert cost_of_run(outcome, 4) == unknown(4)
     assert cost_of_run("error", 4) == CRASHES
     assert cost_of_run("error", 4).kind_of_bug(3) is Kind.CRASH
-    # An answer that came too late may come next time: nothing follows, not even that something was spent.
+    # An answer that came too late may come in time next time, so nothing follows, not even a lower bound on the cost.
     assert cost_of_run("timeout", 4) == unknown(0)
 
 
@@ -108,7 +108,7 @@ SETS: list[tuple[str, int, PermittedRuns, bool, PolicyCost, str]] = [
 
 
 @pytest.mark.parametrize(("outcome", "spent", "runs", "costly_some", "cost", "kind"), SETS)
-def test_from_permitted_runs(
+def test_costs_that_follow_from_permitted_runs(
     outcome: str, spent: int, runs: PermittedRuns, costly_some: bool, cost: PolicyCost, kind: str
 ) -> None:
     found = cost_of_permitted(outcome, spent, runs, costly_some=costly_some)
@@ -132,7 +132,7 @@ GAPS: list[tuple[PolicyCost, Cost, Cost, tuple[Cost, Cost], tuple[Cost, Cost]]] 
 
 
 @pytest.mark.parametrize(("policy", "lower", "upper", "in_cost", "in_goals"), GAPS)
-def test_gaps(
+def test_gaps_that_follow_from_costs(
     policy: PolicyCost,
     lower: Cost,
     upper: Cost,
@@ -143,7 +143,7 @@ def test_gaps(
     assert goal_gap(policy, lower, upper) == Interval(*in_goals)
 
 
-def test_intervals() -> None:
+def test_intervals_of_gaps() -> None:
     assert Interval(3, 5).is_above(Interval(1, 2)) is True
     assert Interval(3, 5).is_above(Interval(1, 3)) is None
     assert Interval(3, 5).is_above(Interval(5, 9)) is False

@@ -1,4 +1,4 @@
-"""The witness check: true verdicts pass, and every way to be wrong is noticed."""
+"""The check of witnesses: true verdicts pass, and each kind of wrong verdict is refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_true_bugs_pass(case: tuple[Task, Trace, Verdict, int | None]) -> None:
     check_witness(*case)
 
 
-def test_wrong_verdicts() -> None:
+def test_wrong_verdicts_are_refused() -> None:
     task, run, verdict, _ = COSTLY
     assert verdict.witness is not None
     wrong: list[dict[str, Any]] = [
@@ -81,11 +81,11 @@ def test_wrong_verdicts() -> None:
             MisstepError, match=r"internal error: .*; run: Trace.*; verdict: Verdict"
         ):
             check_witness(task, run, replace(verdict, **change))
-    # Without a claim there is less to be wrong.
+    # A verdict without a claim passes.
     check_witness(task, run, replace(verdict, status=Status.UNKNOWN, kind=None))
 
 
-def test_wrong_runs() -> None:
+def test_wrong_runs_are_refused() -> None:
     task, run, verdict, _ = COSTLY
     other = run.states[0]
     wrong: list[dict[str, Any]] = [
@@ -108,7 +108,7 @@ def test_wrong_runs() -> None:
                 check_witness(task, replace(run, outcome=outcome), verdict, named)
 
 
-def test_the_operator_that_did_not_apply() -> None:
+def test_the_operator_that_did_not_apply_is_checked() -> None:
     task, run, verdict, named = REFUSED
     assert named is not None
     with pytest.raises(MisstepError, match="is not given"):
@@ -117,18 +117,18 @@ def test_the_operator_that_did_not_apply() -> None:
         check_witness(task, run, verdict, task.applicable(run.states[-1])[0])
 
 
-def test_runs_that_come_back() -> None:
+def test_the_loop_of_a_run_is_checked() -> None:
     task, run, _, _ = LOOPING
     twin = parse_sas(task.sas.decode(), task.name)
     states = [s.values for s in run.states]
     names = [task.operator_name(op) for op in run.operators]
     assert validate_run(twin, states, names, "loop").valid
     assert "seen before" in validate_run(twin, states, names, "cut").reason
-    # Cut before it closes, it is no loop.
+    # A run that is cut before it closes the loop is not a loop.
     part = validate_run(twin, states[:-1], names[:-1], "loop")
     assert "was not seen before" in part.reason
     assert validate_run(twin, states[:-1], names[:-1], "cut").valid
-    # Once around and on is one step too many.
+    # A run that continues after the loop is closed is one step too long.
     first = states.index(states[-1])
     again = validate_run(twin, [*states, states[first + 1]], [*names, names[first]], "loop")
     assert "comes back" in again.reason
@@ -173,7 +173,7 @@ def test_a_plan_beside_a_derivation() -> None:
             continue
         with pytest.raises(MisstepError, match="internal error"):
             bench.check(replace(verdict, **change))
-    # A derivation that proves no more than the plan has no place beside it.
+    # A derivation that proves no more than the plan is refused beside it.
     plan = tuple(Step(op, verdict.state) for op in verdict.witness)
     with pytest.raises(MisstepError, match="internal error"):
         bench.check(replace(verdict, derivation=Derivation(plan), upper_bound=verdict.witness_cost))

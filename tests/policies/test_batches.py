@@ -1,4 +1,4 @@
-"""Arrays of other types, in and out: what does not fit is refused, never cast."""
+"""Arrays of other types, in and out: those that do not fit are refused and never converted."""
 
 from __future__ import annotations
 

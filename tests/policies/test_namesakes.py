@@ -1,4 +1,4 @@
-"""Operators of one name, as disjunctive preconditions give them: whoever names one means the one that applies."""
+"""Operators with the same name, as disjunctive preconditions give them: the applicable one is meant."""
 
 from __future__ import annotations
 

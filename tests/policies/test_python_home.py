@@ -1,4 +1,4 @@
-"""Where a user's code lives: what it can import, what it may not spoil, what is noted of it."""
+"""Where a user's code is: what it can import, what it must not change, and what is recorded about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States as problems, plans and models: what is written is read again and says the same."""
+"""States as problems, plans and models are written, read again, and have the same meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures: the right numbers in the right place, as SVG and as PDF that other programs read."""
+"""Figures have the right numbers in the right place, as SVG and as PDF that other programs read."""
 
 from __future__ import annotations
 

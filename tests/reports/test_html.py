@@ -1,4 +1,4 @@
-"""The HTML report as a file: what is in it, what it refuses to overwrite, what it says. No browser is needed."""
+"""The HTML report as a file: its contents, what it refuses to overwrite, and its words. No browser is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as CSV, JSON and LaTeX: complete, readable again, and harmless whatever names say."""
+"""Tables as CSV, JSON and LaTeX are complete, can be read again, and are harmless whatever the names are."""
 
 from __future__ import annotations
 

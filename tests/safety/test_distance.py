@@ -1,4 +1,4 @@
-"""Definition 4: how far two policies are apart, against all runs there are."""
+"""Definition 4: the distance of two policies agrees with the differences on all their runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.safety import Explicit, exact_values, lift, random_world, unit, uni
 
 
 def by_brute_force(world: Explicit, other: list[int], start: int) -> float:
-    """Differences on all runs of at most so many steps: what still grows with more steps grows for ever."""
+    """The largest number of differences on runs of limited length; infinite if it still grows with more steps."""
     steps = 2 * len(world) + 2
 
     def most(limit: int) -> list[int]:
@@ -34,7 +34,7 @@ def by_brute_force(world: Explicit, other: list[int], start: int) -> float:
     return few if few == many else math.inf
 
 
-def test_against_brute_force() -> None:
+def test_distances_agree_with_brute_force() -> None:
     infinite = several = 0
     for seed in range(400):
         random = Random(seed)
@@ -55,7 +55,7 @@ def test_against_brute_force() -> None:
     assert several > 30
 
 
-def test_a_policy_is_no_way_from_itself() -> None:
+def test_a_policy_has_distance_zero_to_itself() -> None:
     for seed in range(50):
         world = random_world(Random(seed))
         for s in range(len(world)):
@@ -63,7 +63,7 @@ def test_a_policy_is_no_way_from_itself() -> None:
 
 
 def test_the_least_distance_of_a_safe_policy_is_the_radius() -> None:
-    """All policies of tiny systems: a state is r-safe exactly if one that is safe there is no farther than r."""
+    """For all policies of tiny systems: a state is r-safe exactly if some safe policy has a distance of at most r."""
     from itertools import product
 
     for seed in range(60):
@@ -89,7 +89,7 @@ def _is_safe(world: Explicit, policy: list[int], start: int) -> bool:
     return True
 
 
-def test_units_and_limits() -> None:
+def test_distances_by_hand_and_limits() -> None:
     states = unit_states("U4")
     system = lift(unit("U4"))
     everywhere_b = LabelTable([1] * len(states))

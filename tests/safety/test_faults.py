@@ -1,4 +1,4 @@
-"""Faults of unsafe runs, against all that there are."""
+"""The faults found on unsafe runs are exactly those of the definition."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run_of(name: str) -> UnsafeRun[int, int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", UNSAFE_RUNS)
-def test_units(name: str, kind: str) -> None:
+def test_faults_of_small_systems_by_hand(name: str, kind: str) -> None:
     states = unit_states(name)
     report = analyse(Decider(lift(unit(name)), kind), run_of(name))
     expected = [s for s in UNSAFE_RUNS[name] if s in UNITS[name][2]]
@@ -81,7 +81,7 @@ def test_the_outcome_that_loses_need_not_be_on_the_run() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("radius", [0, 1, 2, math.inf])
-def test_random_runs(kind: str, radius: float) -> None:
+def test_faults_of_random_runs_agree_with_the_definition(kind: str, radius: float) -> None:
     bound = None if radius == math.inf else int(radius)
     settings = FuzzSettings("sample", 1, max_steps=20, runs=10)
     faults = paths = 0
@@ -114,7 +114,7 @@ def test_random_runs(kind: str, radius: float) -> None:
     assert (faults > 20) == (radius > 0)
 
 
-def test_limits_are_unknown() -> None:
+def test_a_fault_that_a_limit_leaves_open_is_unknown() -> None:
     decider = Decider(lift(unit("U4")), budget=Budget(evaluations=0))
     report = analyse(decider, run_of("U4"))
     assert [step.is_fault for step in report.steps] == [None]
@@ -140,7 +140,7 @@ def test_what_is_known_of_a_state_is_not_decided_again() -> None:
     assert again == first
     assert sum(step.effort.evaluations for step in first.steps) > 0
     assert all(step.effort == Effort() for step in again.steps)
-    # Whoever stored it need not have kept the label: the run has it.
+    # The label need not be stored with the facts, because the run has it.
     bare = {
         step.state: replace(
             step, label=-1, fault=None if step.fault is None else replace(step.fault, label=-1)

@@ -1,4 +1,4 @@
-"""Ground truth of small JANI models: state by state as the plain evaluator has it, and as every decider answers."""
+"""The ground truth of small JANI models agrees, state by state, with the plain evaluator and with every decider."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ MODELS: list[tuple[str, Choices]] = [
 
 @pytest.mark.parametrize("spec", ["first", "random:1"])
 @pytest.mark.parametrize(("name", "choices"), MODELS, ids=described)
-def test_every_state(name: str, choices: Choices, spec: str, tmp_path: Path) -> None:
+def test_every_state_agrees_with_the_plain_evaluator_and_the_deciders(
+    name: str, choices: Choices, spec: str, tmp_path: Path
+) -> None:
     instance = generate_model(name, **choices)
     write_model(instance, path := tmp_path / "model.jani")
     task = load_jani(path)
@@ -77,7 +79,7 @@ def test_every_state(name: str, choices: Choices, spec: str, tmp_path: Path) -> 
 def test_bugs_are_safe_states_where_the_policy_is_not(
     name: str, choices: Choices, inapplicable: str, tmp_path: Path
 ) -> None:
-    """As all runs of the policy from each state have it, one state at a time."""
+    """They agree with all runs of the policy from each state, one state at a time."""
     write_model(generate_model(name, **choices), path := tmp_path / "model.jani")
     task = load_jani(path)
     stops = inapplicable == "stop_safe"

@@ -139,7 +139,7 @@ def same_answers(system: System[JaniState, str], plain: PlainTask, state: JaniSt
 def test_random_states_are_as_in_the_plain_evaluator(
     name: str, choices: Choices, tmp_path: Path
 ) -> None:
-    """States from anywhere within the bounds, most of which no run would ever meet, and from random walks."""
+    """The states are random values within the bounds, most of them unreachable, and states of random walks."""
     instance = generate_model(name, **choices)
     write_model(instance, path := tmp_path / "model.jani")
     task = load_jani(path)

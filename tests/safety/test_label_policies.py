@@ -41,7 +41,7 @@ START = (0, 0, 0)
 # -- native ---------------------------------------------------------------------------------------
 
 
-def test_first_and_random(line: JaniTask) -> None:
+def test_decisions_of_the_first_and_the_random_policy(line: JaniTask) -> None:
     space = line.space()
     first = decisions(line, "first")
     assert all(first[s] == line.labels[line.applicable(s)[0]] for s in first)
@@ -93,7 +93,7 @@ def test_runs_are_the_same_asked_in_batches_or_one_by_one(line: JaniTask, tmp_pa
     assert batched.looked_at > batched.steps  # there were layers to batch
 
 
-def test_ties_go_to_the_lowest_output(line: JaniTask, tmp_path: Path) -> None:
+def test_among_equal_outputs_the_first_is_taken(line: JaniTask, tmp_path: Path) -> None:
     labels = ["dec", "acc", "move", "drop", "pick"]
     file = save(tmp_path, constant(1, 1, 1, 1, 1), ["vel"], labels)
     for state, label in decisions(line, str(file)).items():
@@ -133,7 +133,7 @@ def test_numbers_that_overflow_are_an_error(task: JaniTask, tmp_path: Path) -> N
         decisions(task, str(file))
 
 
-def test_safetensors_and_trees(line: JaniTask, tmp_path: Path) -> None:
+def test_networks_in_safetensors_files_and_trees(line: JaniTask, tmp_path: Path) -> None:
     weights = random_mlp([2, 4, 5], 3)
     save(tmp_path, weights, ["vel", "pos"], list(line.labels))
     file = tmp_path / "net.safetensors"
@@ -162,7 +162,7 @@ def test_onnx_goes_through_python(line: JaniTask, tmp_path: Path) -> None:
     assert decisions(line, str(tmp_path / "net.onnx")) == decisions(line, str(file))
 
 
-def test_digests(task: JaniTask, tmp_path: Path) -> None:
+def test_digests_tell_policies_apart(task: JaniTask, tmp_path: Path) -> None:
     file = save(tmp_path, constant(0, 1), ["vel"], ["acc", "dec"])
     code = tmp_path / "p.py"
     code.write_text("def f(state): return 'acc'\n")
@@ -221,7 +221,7 @@ def code(tmp_path: Path) -> Path:
     return tmp_path / "policies.py"
 
 
-def test_python_policies(task: JaniTask, code: Path) -> None:
+def test_decisions_of_python_policies(task: JaniTask, code: Path) -> None:
     found = decisions(task, f"python:{code}:brake")
     assert found[START] == "acc"
     assert found[0, 1, 0] == "dec"
@@ -244,7 +244,7 @@ def test_python_policies(task: JaniTask, code: Path) -> None:
         ("nothing", InputFormatError, "no policy 'nothing'"),
     ],
 )
-def test_python_policies_that_do_wrong(
+def test_errors_of_python_policies_are_reported(
     task: JaniTask, code: Path, name: str, error: type[MisstepError], words: str
 ) -> None:
     with pytest.raises(error) as caught:
@@ -277,7 +277,7 @@ def program(folder: Path, change: str = "pass") -> str:
     return f"exec:{sys.executable} {path}"
 
 
-def test_programs(task: JaniTask, code: Path) -> None:
+def test_decisions_of_programs(task: JaniTask, code: Path) -> None:
     spec = program(code.parent)
     assert decisions(task, spec) == decisions(task, f"python:{code}:brake")
     handle = load_policy(spec, task)
@@ -307,7 +307,7 @@ def test_a_program_that_dies_is_started_once_more(task: JaniTask, tmp_path: Path
         ("asked['id'] = 99", "id 99 where"),
     ],
 )
-def test_programs_that_answer_nonsense(
+def test_programs_that_answer_nonsense_are_refused(
     task: JaniTask, tmp_path: Path, change: str, words: str
 ) -> None:
     with pytest.raises(ToolError) as caught:
@@ -318,7 +318,7 @@ def test_programs_that_answer_nonsense(
 # -- shields --------------------------------------------------------------------------------------
 
 
-def test_shields(task: JaniTask, tmp_path: Path) -> None:
+def test_decisions_of_shields(task: JaniTask, tmp_path: Path) -> None:
     system = System(jani_transitions(task), "first")
     blacklist = Blacklist({(0, 1, 0): ("acc",), (1, 1, 0): ("acc",)})
     (tmp_path / "black+list.json").write_text(blacklist.to_json())
@@ -395,14 +395,16 @@ def test_shields_that_make_no_sense_are_refused(
         ("shield:nowhere.json+first", InputFileError, "nowhere.json"),
     ],
 )
-def test_bad_specs(task: JaniTask, spec: str, error: type[MisstepError], words: str) -> None:
+def test_wrong_specs_are_refused(
+    task: JaniTask, spec: str, error: type[MisstepError], words: str
+) -> None:
     with pytest.raises(error) as caught:
         load_policy(spec, task)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_bad_modes(task: JaniTask) -> None:
+def test_wrong_modes_are_refused(task: JaniTask) -> None:
     with pytest.raises(UsageError, match="filter, stop_safe, error"):
         load_policy("first", task, inapplicable="ignore")
 
@@ -416,7 +418,7 @@ def test_bad_modes(task: JaniTask) -> None:
         (["wind"], ["acc", "dec"], "reads wind, which the model does not have"),
     ],
 )
-def test_networks_that_do_not_fit(
+def test_networks_that_do_not_fit_the_model_are_refused(
     task: JaniTask, tmp_path: Path, inputs: list[str], labels: list[str], words: str
 ) -> None:
     file = save(tmp_path, constant(0, 1), inputs, labels)
@@ -425,7 +427,7 @@ def test_networks_that_do_not_fit(
     assert words in str(caught.value)
 
 
-def test_a_network_without_interface(task: JaniTask, tmp_path: Path) -> None:
+def test_a_network_without_interface_is_refused(task: JaniTask, tmp_path: Path) -> None:
     write_nnet(constant(0, 1), tmp_path / "net.nnet")
     with pytest.raises(InputFileError, match=r"net\.jani2nnet beside it"):
         load_policy(str(tmp_path / "net.nnet"), task)

@@ -1,4 +1,4 @@
-"""What the inputs and outputs of a network stand for, and what is declared about it, in specs and interfaces."""
+"""The meaning of the inputs and outputs of a network, as specs and interfaces declare it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.networks import naive_mlp, random_mlp, safetensors_bytes, tensors_o
 
 
 def test_constants_and_variables_by_name(task: JaniTask, tmp_path: Path) -> None:
-    """The network sees vel and the constants L and p of the model, in an order of its own."""
+    """The network reads vel and the constants L and p of the model, in another order than the model."""
     assert task.constants == {"L": 3, "p": 0.1}
     weights = random_mlp([3, 6, 2], 4)
     file = save(tmp_path, weights, ["p", "vel", "L"], ["dec", "acc"])
@@ -71,7 +71,9 @@ def test_constants_are_part_of_the_digest(tmp_path: Path) -> None:
         ("--layer-norm=there", "--layer-norm is there; expected before or after"),
     ],
 )
-def test_names_that_do_not_fit(task: JaniTask, tmp_path: Path, options: str, told: str) -> None:
+def test_names_that_do_not_fit_are_refused(
+    task: JaniTask, tmp_path: Path, options: str, told: str
+) -> None:
     write_nnet(random_mlp([2, 4, 2]), tmp_path / "net.nnet")
     with pytest.raises(MisstepError, match=told) as caught:
         load_policy(f"network:{options} {tmp_path / 'net.nnet'}", task)
@@ -79,7 +81,7 @@ def test_names_that_do_not_fit(task: JaniTask, tmp_path: Path, options: str, tol
 
 
 def test_what_an_interface_declares(line: JaniTask, tmp_path: Path) -> None:
-    """The same network as tanh and as relu is two policies; the interface, an option and rows agree on which."""
+    """The same weights with tanh and with relu are two policies; the interface and the option have the same effect."""
     weights = random_mlp([2, 8, 5], 3)
     interface = tmp_path / "net.jani2nnet"
     file = tmp_path / "net.safetensors"

@@ -1,4 +1,4 @@
-"""Fuzzing by the model's probabilities: the frequencies of outcomes against exact probabilities.
+"""Fuzzing by the model's probabilities: the frequencies of outcomes agree with the exact probabilities.
 
 The exact ones come from the checker's plain evaluator, which shares no code with the engine. Every test has a fixed
 seed and asks whether the frequencies could come from these probabilities: by exact binomial tails for each
@@ -61,8 +61,8 @@ def fits(counts: Mapping[Hashable, int], chances: Mapping[Any, float]) -> bool:
     return min(tails) > LEVEL / len(tails) and chi_square_score(counts, chances) < 3.9
 
 
-def test_the_tests_themselves() -> None:
-    """They accept what fits, and refuse what is off by little."""
+def test_the_statistical_tests_accept_what_fits_and_refuse_the_rest() -> None:
+    """They accept frequencies that fit, and refuse frequencies that are slightly wrong."""
     chances = {"a": 0.45, "b": 0.3, "c": 0.25}
     assert fits({"a": 2260, "b": 1490, "c": 1250}, chances)
     assert not fits({"a": 2400, "b": 1400, "c": 1200}, chances)
@@ -79,7 +79,7 @@ Y = variable("y", bounded(0, 9), 0)
 def steps_by_state(
     task: JaniTask, runs: int, max_steps: int, policy: Any = "first"
 ) -> dict[Any, Counter[Any]]:
-    """How often each outcome came up, by state and label."""
+    """How often each outcome occurred, by state and label."""
     handle = load_policy(policy, task)
     system = System(jani_transitions(task), handle.policy, inapplicable=handle.inapplicable)
     settings = FuzzSettings("probable", 1, max_steps=max_steps)
@@ -94,7 +94,7 @@ def steps_by_state(
     return found
 
 
-def test_several_edges_with_one_label() -> None:
+def test_several_edges_with_one_label_are_equally_likely() -> None:
     """Enabled edges are equally likely, and outcomes that they share get the sum."""
     depends = op("/", op("+", "x", 1), 10)
     document = model(
@@ -126,7 +126,7 @@ def test_several_edges_with_one_label() -> None:
     assert not fits(found[(0,), "a"], uniform)  # which is what uniform fuzzing would do
 
 
-def test_products_of_two_automata() -> None:
+def test_probabilities_of_two_automata_are_multiplied() -> None:
     left = automaton(
         "left",
         [
@@ -219,7 +219,7 @@ class Chances:
         return bool(self.world.flags[state] & UNSAFE)
 
     def unsafe_within(self, steps: int) -> list[float]:
-        """The exact probability that the policy gets unsafe within so many steps."""
+        """The exact probability that the policy gets unsafe within a number of steps."""
         world = self.world
         found = [float(bool(flags & UNSAFE)) for flags in world.flags]
         for _ in range(steps):
@@ -278,7 +278,7 @@ class Coin:
         return state == 2
 
 
-def test_models_in_python() -> None:
+def test_outcomes_of_python_models_are_drawn_by_their_probabilities() -> None:
     system = System(Coin(), "first", initial=[0])
     report = fuzz(system, FuzzSettings("probable", 1, runs=2000), seed=1)
     assert binomial_tail(report.ends["unsafe"], 2000, 0.8) > LEVEL

@@ -31,7 +31,7 @@ def line(length: int, end: int) -> Explicit:
 
 
 @pytest.mark.parametrize("ask", ["all", "needed"])
-def test_verdicts(ask: str) -> None:
+def test_verdicts_on_small_systems(ask: str) -> None:
     settings = ProveSettings(ask=ask)
     safe = line(6, 1)
     proof = prove(model_of(safe, [0, 2], True), table_policy(safe), settings)
@@ -48,7 +48,7 @@ def test_verdicts(ask: str) -> None:
 
 
 @pytest.mark.parametrize("ask", ["all", "needed"])
-def test_a_start_that_nobody_can_save_is_no_bug(ask: str) -> None:
+def test_a_start_that_no_strategy_keeps_safe_is_no_bug(ask: str) -> None:
     # 0 has one label, into 1, which is unsafe; 2 can stay, and the policy does not.
     world = Explicit([0, UNSAFE, 0], [[(0, [1])], [], [(0, [1]), (1, [2])]], [0, -1, 1])
     proof = prove(model_of(world, [0, 2], True), table_policy(world), ProveSettings(ask=ask))
@@ -56,7 +56,7 @@ def test_a_start_that_nobody_can_save_is_no_bug(ask: str) -> None:
     assert (proof.failing, proof.hopeless) == (1, 1)
     assert proof.finding is not None
     assert proof.finding.avoidable is False
-    # The first unsafe run begins in the lost start; the bug is from the other one.
+    # The first unsafe run begins in the lost start, but the bug is in the other start.
     world.policy[2] = 0
     proof = prove(model_of(world, [0, 2], True), table_policy(world), ProveSettings(ask=ask))
     assert (proof.verdict, proof.failing) == ("BUG", 2)
@@ -85,7 +85,7 @@ def test_fewer_questions_where_they_do_not_matter() -> None:
     assert prove(task, "first").method == "all"
 
 
-def test_small_random_models() -> None:
+def test_proofs_on_small_random_models_are_true() -> None:
     random = Random(3)
     for _ in range(15):
         world, starts = random_model(random)
@@ -95,7 +95,7 @@ def test_small_random_models() -> None:
             assert proof.verdict == true_answer(world, starts)
 
 
-def test_the_core_on_explicit_systems() -> None:
+def test_proofs_on_random_explicit_systems_are_true() -> None:
     random = Random(11)
     for _ in range(60):
         world = random_world(random, stops=True)
@@ -123,7 +123,7 @@ def test_the_core_on_explicit_systems() -> None:
                     assert t in world.outcomes(s, world.policy[s])
 
 
-def test_limits_are_no_answer() -> None:
+def test_a_proof_that_reaches_a_limit_gives_no_answer() -> None:
     world = line(200, 1)
     task = model_of(world, [0], True)
     for ask in ("all", "needed"):
@@ -136,7 +136,7 @@ def test_limits_are_no_answer() -> None:
     assert (proof.verdict, proof.end, proof.exit_code) == ("UNKNOWN", "time", 20)
 
 
-def test_memory_is_limited() -> None:
+def test_exploring_stops_at_the_memory_limit() -> None:
     system = unit("U1").system()
     closure = _core.SafetyClosure(system)
     closure.add_starts([0])
@@ -144,7 +144,7 @@ def test_memory_is_limited() -> None:
     assert not closure.complete
 
 
-def test_a_crash_is_no_answer() -> None:
+def test_a_crash_of_the_policy_gives_no_answer() -> None:
     world = line(5, 1)
 
     def act(state: Any) -> str:
@@ -215,7 +215,7 @@ def test_decisions_are_compared_with_the_policy() -> None:
     assert "decides otherwise" in report.reason or "digest differs" in report.reason
 
 
-def test_bad_arguments() -> None:
+def test_wrong_arguments_are_refused() -> None:
     task = model_of(line(3, 1), [0], True)
     with pytest.raises(UsageError, match="ask is 'never'"):
         ProveSettings(ask="never")
@@ -224,7 +224,7 @@ def test_bad_arguments() -> None:
 
 
 def wide_model() -> Any:
-    """Two automata with locations, an array, a Boolean and a transient variable: all that a state can hold."""
+    """Two automata with locations, an array, a Boolean and a transient variable: every type of variable."""
     flip = jani.op("¬", "flag")
     edges = [
         jani.edge(
@@ -269,7 +269,7 @@ def wide_model() -> Any:
 
 
 @pytest.mark.parametrize("ask", ["all", "needed"])
-def test_everything_that_a_state_can_hold(ask: str) -> None:
+def test_states_with_every_type_of_variable_are_proven(ask: str) -> None:
     proof = prove(jani.task(wide_model()), "first", ProveSettings(ask=ask))
     assert proof.verdict == "PROVEN", proof.reason
     assert proof.starts == 2

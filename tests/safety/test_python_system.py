@@ -61,7 +61,7 @@ class Named:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_same_answers(kind: str) -> None:
+def test_python_models_get_the_same_answers_as_native_ones(kind: str) -> None:
     for seed in range(40):
         world = random_world(Random(seed), stops=seed % 3 == 0)
         decider = Decider(System(Named(world), inapplicable="stop_safe"), kind)
@@ -76,7 +76,7 @@ def test_same_answers(kind: str) -> None:
                     )
 
 
-def test_whole_pipeline() -> None:
+def test_the_whole_pipeline_on_a_python_model() -> None:
     bugs = 0
     for seed in range(30):
         world = random_world(Random(seed))
@@ -97,7 +97,7 @@ def test_whole_pipeline() -> None:
     assert bugs > 20
 
 
-def test_policies_of_all_kinds() -> None:
+def test_a_system_accepts_policies_of_all_kinds() -> None:
     world = Explicit([0, UNSAFE, GOAL], [[(0, [1]), (1, [2])], [], []], [0, 0, 0])
     model = Named(world)
 
@@ -142,14 +142,14 @@ def test_policies_of_all_kinds() -> None:
     assert batch.asked == 3
 
 
-def test_policy_errors() -> None:
+def test_errors_of_policies_are_reported() -> None:
     world = Explicit([0, GOAL], [[(0, [1])], []], [0, 0])
     system = System(Named(world), lambda _: "elsewhere")
     with pytest.raises(ToolError, match="'elsewhere', which does not apply, in state \\('s', 0\\)"):
         fuzz(system, FuzzSettings(runs=1))
 
 
-def test_model_errors() -> None:
+def test_errors_of_models_are_reported() -> None:
     with pytest.raises(UsageError, match="dict is not a transition system"):
         System({}, "first")  # type: ignore[arg-type]
 
@@ -187,18 +187,18 @@ def test_model_errors() -> None:
         {"lookahead_cap": -1},
     ],
 )
-def test_wrong_settings(wrong: dict[str, float]) -> None:
+def test_wrong_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         FuzzSettings(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rule", ["dead_end", "inapplicable", "order"])
-def test_wrong_rules(rule: str) -> None:
+def test_wrong_rules_are_refused(rule: str) -> None:
     with pytest.raises(UsageError, match=f"{rule} is 'x'"):
         lift(Explicit([0], [[]], [-1]), **{rule: "x"})
 
 
-def test_time_limit() -> None:
+def test_the_time_limit_ends_fuzzing() -> None:
     world = random_world(Random(8), 20, 20)
     cut = fuzz(lift(world), FuzzSettings(seconds=0.0))
     assert (cut.limit, sum(cut.ends.values())) == ("time", 0)

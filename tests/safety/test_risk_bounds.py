@@ -1,4 +1,4 @@
-"""Bounds on risks: against exact fractions over all strategies, and on games made to be hard."""
+"""Bounds on risks contain the exact fractions over all strategies, also on games that are hard to solve."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_bounds_hold_for_hundreds_of_games(labels: int, edges: int) -> None:
 
 @pytest.mark.soundness
 def test_bounds_hold_where_both_sides_choose() -> None:
-    """Here bounds may stay apart, from below, if everything takes very long; they have to hold all the same."""
+    """Here the bounds may stay apart in games that converge very slowly, but they must still hold."""
     apart = 0
     for seed in range(1000, 1300):
         game = random_game(seed, inner=4, labels=2, edges=2)
@@ -111,7 +111,7 @@ def test_a_long_chain_that_mixes_slowly() -> None:
 
 
 def test_a_million_steps_in_a_row() -> None:
-    """No recursion, and nothing is lost on the way."""
+    """There is no recursion, and the errors of a million steps do not add up."""
     size = 1_000_000
     kinds = np.zeros(size + 1, np.uint8)
     kinds[size] = UNSAFE
@@ -141,7 +141,7 @@ def test_what_was_not_explored_may_have_any_risk() -> None:
 
 
 def test_a_rare_danger_behind_a_long_wait() -> None:
-    """Without leaving out what stays, this would take a billion sweeps."""
+    """If outcomes that stay in the state were not left out, this would take a billion sweeps."""
     game = SmallGame([INNER, UNSAFE, GOAL], [[[[(0, 1 - 2e-12), (1, 1e-12), (2, 1e-12)]]], [], []])
     low, high = bounds(game)
     assert low[0] <= 0.5 <= high[0]

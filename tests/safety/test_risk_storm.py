@@ -1,4 +1,4 @@
-"""Risks against Storm: the same numbers in every state, on generated models and on random ones."""
+"""Risks agree with Storm in every state of generated and of random models."""
 
 from __future__ import annotations
 
@@ -64,20 +64,22 @@ def compared(task: JaniTask, document: Any, folder: Path, policy: str = "first")
 
 
 @pytest.mark.parametrize(("name", "choices"), GENERATED, ids=lambda x: str(x)[:60])
-def test_generated_models(name: str, choices: dict[str, Any], tmp_path: Path) -> None:
+def test_risks_of_generated_models_agree_with_storm(
+    name: str, choices: dict[str, Any], tmp_path: Path
+) -> None:
     model = generate_model(name, **choices)
     (text,) = model.files.values()
     compared(load_jani(model), json.loads(text), tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(14))
-def test_random_models(seed: int, tmp_path: Path) -> None:
+def test_risks_of_random_models_agree_with_storm(seed: int, tmp_path: Path) -> None:
     document = as_jani(random_game(seed, inner=12, labels=3))
     compared(load_jani(write(document, tmp_path / "m.jani")), document, tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_within_steps(seed: int, tmp_path: Path) -> None:
+def test_risks_within_a_number_of_steps_agree_with_storm(seed: int, tmp_path: Path) -> None:
     document = as_jani(random_game(seed, inner=12, labels=3))
     task = load_jani(write(document, tmp_path / "m.jani"))
     report = RiskAnalysis(task, load_policy("first", task), RiskSettings(steps=4)).run()

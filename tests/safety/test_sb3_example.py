@@ -40,7 +40,7 @@ class Reckless(Predictor):
         return np.zeros(len(observations), np.int64), None
 
 
-def test_an_object_with_predict() -> None:
+def test_an_object_with_predict_is_a_policy() -> None:
     own = task(TINY_LINE)
     policy = example().Sb3Policy(own, Predictor())
     states = [{"pos": 0, "vel": v, "crash": 0} for v in (0, 1)]
@@ -49,7 +49,7 @@ def test_an_object_with_predict() -> None:
     assert policy.values(states[1]) == {"acc": 0.0, "dec": 1.0}
 
 
-def test_it_takes_what_a_system_gives() -> None:
+def test_the_example_works_with_states_by_number_and_by_name() -> None:
     own, made = task(TINY_LINE), example().Sb3Policy
     by_number = System(own, made(own, Predictor(), by_number=True))
     by_name = System(jani_transitions(own), made(own, Predictor()))
@@ -58,7 +58,7 @@ def test_it_takes_what_a_system_gives() -> None:
     assert fuzz(System(jani_transitions(own), made(own, Reckless()))).runs != ()
 
 
-def test_a_model_that_was_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_file_without_its_algorithm_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("stable_baselines3")
     monkeypatch.setenv("SB3_MODEL", "model.zip")
     with pytest.raises(ValueError, match=r"such as DQN:model\.zip"):

@@ -1,4 +1,4 @@
-"""Severity apart from verdicts: exact with enough of a budget, never wrong with less."""
+"""The severity of bugs: exact with a large budget, and never wrong with a small one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def unsafe_from(world: Explicit) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["tarjan", "localfix", "lrtdp"])
-def test_against_the_reference(kind: str) -> None:
+def test_severities_agree_with_the_reference(kind: str) -> None:
     asked = exact_ones = 0
     for seed in range(300):
         random = Random(seed)
@@ -56,7 +56,7 @@ def test_against_the_reference(kind: str) -> None:
 
 
 def test_what_is_lost_is_taken_over_and_nothing_else() -> None:
-    """A decider that has adopted what another one knows is right about everything."""
+    """A decider that has adopted the lost states of another one still gives only right answers."""
     adopted = 0
     for seed in range(200):
         random = Random(seed)
@@ -78,7 +78,7 @@ def test_what_is_lost_is_taken_over_and_nothing_else() -> None:
     assert adopted > 500
 
 
-def test_a_decider_of_another_system_has_nothing_to_say() -> None:
+def test_facts_of_a_decider_of_another_system_are_refused() -> None:
     world = random_world(Random(0))
     with pytest.raises(ValueError, match="different systems"):
         world.decider("tarjan").adopt_lost(world.decider("tarjan"))

@@ -1,4 +1,4 @@
-"""Shields: what they promise, and what they are written down as."""
+"""Shields: what they guarantee, and how they are stored."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_oracle_shield_keeps_safe_states_safe(kind: str) -> None:
 
 
 def test_long_shielded_run() -> None:
-    """Ten thousand steps on a ring with a way out to an unsafe state at each place."""
+    """Ten thousand steps on a ring where each state has a label that leads to an unsafe state."""
     n = 50
     actions: list[list[tuple[int, list[int]]]] = [
         [(0, [(s + 1) % n, n]), (1, [(s + 1) % n, (s + 2) % n])] for s in range(n)
@@ -107,7 +107,7 @@ def test_tables_are_as_good_as_the_oracle() -> None:
             assert sorted(labels) == sorted(good)
 
 
-def test_blacklist() -> None:
+def test_a_blacklist_shield_avoids_the_forbidden_labels() -> None:
     world = unit("U4")
     system = lift(world)
     report = fuzz(system, FuzzSettings(runs=1))
@@ -131,7 +131,7 @@ def test_hardening_goes_on_until_nothing_is_found() -> None:
 
 
 def test_hardening_random_systems() -> None:
-    """Where the fuzzer sees all runs there are, hardening leads to a policy without avoidable unsafe runs."""
+    """On small systems, hardening ends with a policy for which the fuzzer finds no unsafe run."""
     for seed in range(60):
         world = random_world(Random(seed))
         if not is_safe(world, None)[0] or world.is_terminal(0):
@@ -140,7 +140,7 @@ def test_hardening_random_systems() -> None:
         assert result.unsafe_runs[-1] == 0
 
 
-def test_repair() -> None:
+def test_a_strategy_repairs_the_policy() -> None:
     for seed in range(60):
         world = random_world(Random(seed))
         system = lift(world)
@@ -173,7 +173,7 @@ def test_json_of_others_is_refused() -> None:
         Blacklist({object(): ("go",)}).to_json()
 
 
-def test_no_policy_no_shield() -> None:
+def test_a_shield_needs_a_policy() -> None:
     system = System(unit("U4").transitions())
     with pytest.raises(UsageError, match="no policy"):
         OracleShield(Decider(system))

@@ -1,4 +1,4 @@
-"""What the questions of a decider that stay open may take together."""
+"""The common limit on the work for all questions of a decider that stay open."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from misstep.safety.decider import LEAST, PART, Answer, Budget, Stock
 
 
 class Endless:
-    """Counts up for ever, so that no search comes to an end; above 2^40 all states are goals."""
+    """A system that counts up, so that practically no search ends; above 2^40 all states are goals."""
 
     def applicable(self, _: int) -> list[str]:
         return ["up", "far"]

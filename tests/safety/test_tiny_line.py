@@ -1,4 +1,4 @@
-"""A truck on three cells, written as a model in Python: the whole pipeline on numbers that were worked out by hand."""
+"""A truck on three cells as a model in Python: the whole pipeline gives the numbers that were computed by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ START: Cell = (0, 0, 0)
 
 
 class TinyLine:
-    """Accelerating may fail. Whoever would pass the end crashes instead."""
+    """Accelerating may fail. A truck that would pass the last cell crashes."""
 
     def applicable(self, state: Cell) -> list[str]:
         place, speed, _ = state
@@ -72,7 +72,7 @@ ANSWERS = {
 }
 
 
-def test_counts() -> None:
+def test_the_numbers_of_states_and_outcomes() -> None:
     system = System(TinyLine(), "first")
     states = all_states(system)
     kinds = [system.native.kind(system.id(state)) for state in states]
@@ -85,7 +85,7 @@ def test_counts() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_answers(kind: str) -> None:
+def test_the_answers_of_every_decider(kind: str) -> None:
     system = System(TinyLine(), "first")
     decider = Decider(system, kind)
     for state in all_states(system):
@@ -96,7 +96,7 @@ def test_answers(kind: str) -> None:
                 check_strategy(system, decider.strategy(state, radius))
 
 
-def test_pipeline() -> None:
+def test_the_whole_pipeline() -> None:
     system = System(TinyLine(), "first")
     report = fuzz(system, FuzzSettings("sample", 1, runs=200), seed=1)
     assert report.ends["unsafe"] == 200  # always accelerating ends in a crash, sooner or later

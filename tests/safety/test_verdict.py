@@ -1,4 +1,4 @@
-"""Verdicts with witnesses; the checker stands between a bug and its report."""
+"""Verdicts with witnesses, which are checked before a bug is reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.safety import KINDS, UNSAFE, is_safe, lift, policy_graph, random_wo
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_against_the_truth(kind: str) -> None:
+def test_verdicts_agree_with_the_truth(kind: str) -> None:
     bugs = 0
     for seed in range(60):
         world = random_world(Random(seed))
@@ -43,7 +43,7 @@ def test_against_the_truth(kind: str) -> None:
     assert bugs > 100
 
 
-def test_unknown() -> None:
+def test_a_verdict_that_a_limit_leaves_open_is_unknown() -> None:
     decider = Decider(lift(unit("U4")), budget=Budget(evaluations=0))
     verdict = judge(decider, 0)
     assert verdict.status is Status.UNKNOWN
@@ -58,7 +58,7 @@ def test_unknown() -> None:
     assert lost.status is Status.NOT_A_BUG
 
 
-def test_known_run() -> None:
+def test_a_given_run_is_used_and_checked() -> None:
     decider = Decider(lift(unit("U4")))
     verdict = judge(decider, 0, run=UnsafeRun((0, 2), (0,)))
     assert verdict.is_bug
@@ -69,7 +69,7 @@ def test_known_run() -> None:
 
 
 def test_a_run_that_is_given_is_checked_first() -> None:
-    """Whoever gives a wrong one is told so, whether the state is safe or not."""
+    """A wrong run is refused, whether the state is safe or not."""
     safe, lost = Decider(lift(unit("U4"))), Decider(lift(unit("U15")))
     with pytest.raises(UsageError, match="does not start"):
         judge(safe, 0, run=UnsafeRun((), ()))
@@ -80,7 +80,7 @@ def test_a_run_that_is_given_is_checked_first() -> None:
     assert judge(lost, 1).status is Status.NOT_A_BUG
 
 
-def test_checker_refuses() -> None:
+def test_the_checker_refuses_wrong_witnesses() -> None:
     system = lift(unit("U4"))
     check_strategy(system, Strategy(0, 2, {0: 1, 1: 1}))
     for labels, radius in (
@@ -97,7 +97,7 @@ def test_checker_refuses() -> None:
         check_run(system, UnsafeRun((0, 3), (0,)))
 
 
-def test_usage() -> None:
+def test_wrong_arguments_are_refused() -> None:
     system = lift(unit("U4"))
     with pytest.raises(UsageError, match="no decider 'magic'"):
         Decider(system, "magic")

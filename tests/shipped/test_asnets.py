@@ -1,4 +1,4 @@
-"""The ASNets that ship: what their cards say is so."""
+"""The ASNets that ship have the qualities that their cards state."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whole campaigns on enumerated tasks and models: no record says what is not so.
+"""Whole campaigns on enumerated tasks and models: every record is true.
 
 A campaign is what a user runs: the pool with its walks, the runs, the oracles in their order, rounds that share what
-they know, further oracles, growth, several processes, the check of witnesses, the store. The part that runs always
-takes one combination for each task; `make soundness` takes many more.
+they know, further oracles, growth, several processes, the check of witnesses, the store. The ordinary tests
+take one combination for each task; `make soundness` takes many more.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Truth:
         return float(self.space.h_star[self.space.find(state)])
 
     def after(self, state: State, operator: int) -> float:
-        """The cheapest way to a goal that begins with the operator."""
+        """The cost of the cheapest plan that begins with the operator."""
         return self.task.cost(operator) + self.h(self.task.apply(state, operator))
 
     def check(self, campaign: Campaign) -> Counter[str]:
@@ -94,7 +94,7 @@ class Truth:
         assert walked == state
         best, run = self.h(state), record.run
         assert run.cost is not None
-        # A cut run may still get there; all that is known is what it has spent.
+        # A cut run may still reach the goal; only its cost so far is known.
         cut = run.outcome == "cut"
         cost = run.cost if run.outcome == "goal" or cut else math.inf
         gap = 0 if math.isinf(best) else cost - best
@@ -179,7 +179,7 @@ def truth_of(name: str, costs: tuple[int, ...]) -> Truth:
 
 
 @pytest.mark.parametrize("number", range(len(SMALL)))
-def test_samples(number: int) -> None:
+def test_records_of_sample_campaigns_are_true(number: int) -> None:
     name = list(SMALL)[number]
     for k, policy in enumerate(POLICIES):
         place = number + k
@@ -192,7 +192,9 @@ def test_samples(number: int) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", SMALL)
-def test_every_fuzzer_and_oracle(name: str, costs: tuple[int, ...], policy: str) -> None:
+def test_records_of_every_fuzzer_and_oracle_are_true(
+    name: str, costs: tuple[int, ...], policy: str
+) -> None:
     truth = truth_of(name, costs)
     for place, (fuzzer, oracle) in enumerate(product(FUZZERS, ORACLES)):
         check(truth, policy, fuzzer, oracle, place)
@@ -200,7 +202,7 @@ def test_every_fuzzer_and_oracle(name: str, costs: tuple[int, ...], policy: str)
 
 @pytest.mark.soundness
 @pytest.mark.parametrize("seed", range(150))
-def test_random_tasks(seed: int) -> None:
+def test_records_on_random_tasks_are_true(seed: int) -> None:
     task = random_task(seed)
     truth = Truth(task, StateSpace(task, [task.initial_state]))
     for k, policy in enumerate(("noisy:0.3:5+heuristic:ff", "first", "random:7")):
@@ -211,7 +213,7 @@ def test_random_tasks(seed: int) -> None:
 
 @pytest.mark.soundness
 @pytest.mark.parametrize("place", range(12))
-def test_several_processes(place: int, tmp_path: Path) -> None:
+def test_records_of_several_processes_are_true(place: int, tmp_path: Path) -> None:
     name = list(SMALL)[place % len(SMALL)]
     truth = truth_of(name, COSTS[place % len(COSTS)])
     policy = POLICIES[place % len(POLICIES)]
@@ -256,7 +258,7 @@ def check_model(name: str, policy: str, place: int, **how: Any) -> int:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_samples_of_models(name: str) -> None:
+def test_records_of_sample_campaigns_on_models_are_true(name: str) -> None:
     for place, policy in enumerate(("first", "random:3", "random:8")):
         assert check_model(name, policy, place + list(MODELS).index(name))
 
@@ -264,7 +266,9 @@ def test_samples_of_models(name: str) -> None:
 @pytest.mark.soundness
 @pytest.mark.parametrize("policy", ["first", "random:3", "random:8"])
 @pytest.mark.parametrize("name", MODELS)
-def test_models(name: str, policy: str, tmp_path: Path) -> None:
+def test_records_of_many_campaigns_on_models_are_true(
+    name: str, policy: str, tmp_path: Path
+) -> None:
     for place in range(60):
         check_model(name, policy, place)
     for place in range(3):

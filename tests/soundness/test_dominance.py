@@ -1,4 +1,4 @@
-"""Dominance values against exact distances: many random tasks, all pairs of assignments, every way to make them."""
+"""Dominance values are sound on many random tasks, for all pairs of assignments and all settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COSTS: list[tuple[int, ...]] = [(), (0, 1, 5), (0,), (1, 2, 50), (3, 2**30 - 1)]
 
 @pytest.mark.soundness
 @pytest.mark.parametrize("first", range(100_000, 100_000 + TASKS, CHUNK))
-def test_random_tasks(first: int) -> None:
+def test_values_are_sound_on_random_tasks(first: int) -> None:
     for seed in range(first, first + CHUNK):
         for name, variant, factoring, tables in check_values(seed):
             if variant.within_budget:
@@ -28,7 +28,9 @@ def test_random_tasks(first: int) -> None:
 @pytest.mark.soundness
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", SMALL)
-def test_all_pairs_of_reachable_states_of_real_tasks(name: str, costs: tuple[int, ...]) -> None:
+def test_values_are_sound_for_all_pairs_of_reachable_states_of_real_tasks(
+    name: str, costs: tuple[int, ...]
+) -> None:
     task = small_task(name)
     if costs:
         task = random_costs(task, seed=13, choices=costs)

@@ -1,4 +1,4 @@
-"""Every claim of the core about distances, against exact h* on every state of small tasks."""
+"""Every claim of the core about distances agrees with exact h* on every state of small tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def variant(name: str, costs: tuple[int, ...] | None) -> Task:
 
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", SMALL)
-def test_heuristics_on_every_state(name: str, costs: tuple[int, ...] | None) -> None:
+def test_heuristics_keep_their_promises_on_every_state(
+    name: str, costs: tuple[int, ...] | None
+) -> None:
     task = variant(name, costs)
     space = StateSpace(task, [task.initial_state])
     states, truth = space.states(), space.h_star
@@ -37,7 +39,9 @@ def test_heuristics_on_every_state(name: str, costs: tuple[int, ...] | None) -> 
 
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", SMALL)
-def test_searches_from_many_states(name: str, costs: tuple[int, ...] | None) -> None:
+def test_searches_from_many_states_agree_with_exact_distances(
+    name: str, costs: tuple[int, ...] | None
+) -> None:
     task = variant(name, costs)
     twin = parse_sas(task.sas.decode(), task.name)
     space = StateSpace(task, [task.initial_state])

@@ -39,7 +39,7 @@ STARTS = 25
 
 
 @pytest.mark.parametrize(("name", "choices"), MODELS, ids=described)
-def test_the_same_successors(name: str, choices: Choices, tmp_path: Path) -> None:
+def test_momba_has_the_same_successors(name: str, choices: Choices, tmp_path: Path) -> None:
     dice = random.Random(name)
     instance = generate_model(name, **choices)
     write_model(instance, path := tmp_path / "model.jani")

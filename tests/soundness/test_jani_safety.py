@@ -41,7 +41,9 @@ MODELS: list[tuple[str, Choices]] = [
 @pytest.mark.soundness
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("name", "choices"), MODELS, ids=described)
-def test_deciders_on_models(name: str, choices: Choices, kind: str, tmp_path: Path) -> None:
+def test_deciders_agree_with_the_ground_truth_of_models(
+    name: str, choices: Choices, kind: str, tmp_path: Path
+) -> None:
     write_model(generate_model(name, **choices), path := tmp_path / "model.jani")
     task = load_jani(path)
     inputs = list(task.variable_names)

@@ -1,7 +1,7 @@
-"""Every oracle on small tasks, against exact h*: no false verdict, the true gap in every interval, valid witnesses.
+"""Every oracle on small tasks, compared with exact h*: true verdicts, the true gap in every interval, valid witnesses.
 
-The part that runs always takes a sample of the states and one policy for each task in turn; the campaign
-(`make soundness`) takes hundreds of states, which is all of them on the smaller tasks, all policies and all costs.
+The ordinary tests take a sample of the states and one policy for each task. `make soundness` takes hundreds of
+states, which are all states of the smaller tasks, all policies and all costs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SPECS = [
 
 
 def check_verdict(oracle: Tester, verdict: Verdict, space: StateSpace) -> None:
-    """Everything that a verdict says, against the truth."""
+    """Compare everything that a verdict says with the truth."""
     bench = oracle.bench
     best = float(space.h_star[space.find(verdict.state)])
     assert verdict.lower_bound <= best <= verdict.upper_bound
@@ -108,7 +108,7 @@ def check_oracle(
         check_verdict(oracle, verdict, space)
         found[verdict.status.value] += 1
         found["states"] += 1
-    # What came along: all bounds of all states in the store.
+    # All bounds of all states in the store are true as well.
     bench.bounds.check()
     lower, upper = bench.bounds.graph.all_bounds()
     ids = np.array([space.find(State(row.tolist())) for row in bench.bounds.graph.states()])
@@ -122,7 +122,7 @@ def check_oracle(
 
 
 def check_known_states(name: str, costs: tuple[int, ...], policy: str, count: int) -> None:
-    """Verdicts on states that nobody tested, from what testing others has left in the store."""
+    """Verdicts on states that were not tested, from the bounds that other tests have left in the store."""
     task, space = variant(name, costs)
     bench = workbench(task, policy)
     oracle = parse_oracle(DEFAULT_ORACLE, bench)
@@ -137,7 +137,7 @@ def check_known_states(name: str, costs: tuple[int, ...], policy: str, count: in
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("number", range(len(TASKS)))
-def test_samples(number: int, spec: str) -> None:
+def test_verdicts_on_a_sample_of_states_are_true(number: int, spec: str) -> None:
     place = number + SPECS.index(spec)
     policy, costs = POLICIES[place % len(POLICIES)], COSTS[place % len(COSTS)]
     assert check_oracle(TASKS[number], costs, policy, spec, 12)["states"]
@@ -145,7 +145,7 @@ def test_samples(number: int, spec: str) -> None:
 
 @pytest.mark.parametrize("max_steps", [0, 1, 3])
 @pytest.mark.parametrize("spec", ["exact", "astar", DEFAULT_ORACLE])
-def test_cut_runs(spec: str, max_steps: int) -> None:
+def test_verdicts_on_cut_runs_are_true(spec: str, max_steps: int) -> None:
     found: Counter[str] = Counter()
     for name, costs, policy in [
         ("transport-2", (1, 2, 5), "noisy:0.3:5+heuristic:ff"),
@@ -158,7 +158,7 @@ def test_cut_runs(spec: str, max_steps: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["spanner-3", "blocksworld-4", "conditional"])
-def test_goal_reaching(name: str) -> None:
+def test_verdicts_on_reaching_the_goal_are_true(name: str) -> None:
     for policy in POLICIES:
         for spec in ("exact", "lookahead(1)", DEFAULT_ORACLE):
             check_oracle(name, (0, 1, 5), policy, spec, 15, objective=Objective.GOAL)
@@ -166,7 +166,7 @@ def test_goal_reaching(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["spanner-3", "transport-2", "childsnack-2"])
-def test_states_that_nobody_tested(name: str) -> None:
+def test_verdicts_on_states_that_were_not_tested_are_true(name: str) -> None:
     for policy in POLICIES:
         check_known_states(name, (0, 1, 5), policy, 4)
 
@@ -175,7 +175,7 @@ def test_states_that_nobody_tested(name: str) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", TASKS)
-def test_every_state(name: str, costs: tuple[int, ...], policy: str) -> None:
+def test_verdicts_on_every_state_are_true(name: str, costs: tuple[int, ...], policy: str) -> None:
     for spec in SPECS:
         check_oracle(name, costs, policy, spec, 400)
         check_oracle(name, costs, policy, spec, 60, max_steps=4)

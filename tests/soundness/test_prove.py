@@ -1,4 +1,4 @@
-"""Proofs against exhaustive truth: the nine built-in models, random models, random planning tasks."""
+"""Proofs agree with exhaustive search on the nine built-in models, random models and random planning tasks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CONTROL = ("bouncing-ball", "inverted-pendulum", "cartpole", "follow-car")
 
 
 def answer_of_census(task: JaniTask, spec: str) -> str:
-    """From everything that can be reached by all labels: what the policy does from each start."""
+    """The answer that follows from the whole reachable space: what the policy does from each start."""
     space = task.space()
     transitions = jani_transitions(task)
     system = System(transitions, load_policy(spec, task).policy)
@@ -55,7 +55,9 @@ def answer_of_census(task: JaniTask, spec: str) -> str:
 
 @pytest.mark.soundness
 @pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)
-def test_models_against_the_census(name: str, choices: Choices, tmp_path: Path) -> None:
+def test_proofs_on_models_agree_with_the_census(
+    name: str, choices: Choices, tmp_path: Path
+) -> None:
     write_model(generate_model(name, **choices), path := tmp_path / "model.jani")
     # The starts of control models are infinitely many; their second property lists some.
     prop = "sampled" if name in CONTROL else None
@@ -76,7 +78,7 @@ def test_models_against_the_census(name: str, choices: Choices, tmp_path: Path) 
 
 
 def lost_states(task: JaniTask, space: _core.JaniSpace) -> NDArray[np.uint8]:
-    """Of every state, whether no strategy keeps it safe."""
+    """For every state, whether no strategy keeps it safe."""
     transitions = jani_transitions(task)
     system = System(transitions, load_policy("first", task).policy)
     return _core.jani_ground_truth(space, transitions, system.native, 0).lost
@@ -85,7 +87,7 @@ def lost_states(task: JaniTask, space: _core.JaniSpace) -> NDArray[np.uint8]:
 def careful_policy(
     task: JaniTask, space: _core.JaniSpace, lost: NDArray[np.uint8]
 ) -> Callable[[Any], str]:
-    """Takes the first label that keeps everybody safe, where there is one: from the truth about the whole model."""
+    """A policy that takes the first label all of whose outcomes are safe, if there is one, from the whole model."""
     slots, ends, outcomes = space.label_offsets, space.outcome_offsets, space.outcomes
     labels = space.labels
     table: dict[tuple[Any, ...], str] = {}
@@ -129,7 +131,9 @@ SHIPPED: list[tuple[str, str, Choices]] = [
 
 @pytest.mark.soundness
 @pytest.mark.parametrize(("policy", "name", "choices"), SHIPPED, ids=described)
-def test_shipped_policies_against_the_census(policy: str, name: str, choices: Choices) -> None:
+def test_proofs_of_shipped_policies_agree_with_the_census(
+    policy: str, name: str, choices: Choices
+) -> None:
     instance = generate_model(name, **choices)
     spec = f"shipped:{policy}"
     expected = answer_of_census(load_jani(instance), spec)
@@ -138,7 +142,7 @@ def test_shipped_policies_against_the_census(policy: str, name: str, choices: Ch
 
 
 @pytest.mark.soundness
-def test_random_models() -> None:
+def test_proofs_on_random_models_agree_with_the_truth() -> None:
     random = Random("random models")
     answers: Counter[str] = Counter()
     asked: Counter[str] = Counter()
@@ -165,7 +169,7 @@ def test_random_models() -> None:
 
 
 @pytest.mark.soundness
-def test_random_tasks() -> None:
+def test_proofs_on_random_tasks_agree_with_the_truth() -> None:
     random = Random("random tasks")
     answers: Counter[str] = Counter()
     for number in range(400):

@@ -1,7 +1,7 @@
-"""What a retest says of a state, against the whole state space: nothing is called fixed, still there or new falsely.
+"""What a retest says about a state is true: no bug is wrongly called fixed, still there or new.
 
-Old and new policies are random or noisy, so that runs get better and worse in all ways. Campaigns judge by the
-witnesses of others here, and the truth knows nothing of witnesses. The part that runs always takes a few pairs.
+Old and new policies are random or noisy, so that runs get better and worse in all ways. The truth comes from the whole
+state space and uses no witnesses. The ordinary tests take a few pairs of policies.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def check(truth: Truth, old: str, new: str, oracle: str, place: int, **how: Any)
 
 
 @pytest.mark.parametrize("number", range(len(SMALL)))
-def test_samples(number: int) -> None:
+def test_retests_of_a_few_policies_are_true(number: int) -> None:
     name = list(SMALL)[number]
     for k in range(3):
         place = number + k
@@ -109,7 +109,7 @@ def test_samples(number: int) -> None:
 @pytest.mark.soundness
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", SMALL)
-def test_every_pair_of_policies(name: str, costs: tuple[int, ...]) -> None:
+def test_retests_of_every_pair_of_policies_are_true(name: str, costs: tuple[int, ...]) -> None:
     found: Counter[str] = Counter()
     for place, (old, new) in enumerate(product(VERSIONS, VERSIONS)):
         found += check(truth_of(name, costs), old, new, ORACLES[place % len(ORACLES)], place)
@@ -118,7 +118,7 @@ def test_every_pair_of_policies(name: str, costs: tuple[int, ...]) -> None:
 
 @pytest.mark.soundness
 @pytest.mark.parametrize("seed", range(100))
-def test_random_tasks(seed: int) -> None:
+def test_retests_on_random_tasks_are_true(seed: int) -> None:
     task = random_task(seed)
     truth = Truth(task, StateSpace(task, [task.initial_state]))
     for k in range(3):
@@ -129,7 +129,7 @@ def test_random_tasks(seed: int) -> None:
 
 @pytest.mark.soundness
 @pytest.mark.parametrize("place", range(6))
-def test_several_processes(place: int, tmp_path: Path) -> None:
+def test_retests_by_several_processes_are_true(place: int, tmp_path: Path) -> None:
     truth = truth_of(list(SMALL)[place % len(SMALL)], COSTS[place % len(COSTS)])
     old, new = VERSIONS[place], VERSIONS[-1 - place]
     check(truth, old, new, ORACLES[place % len(ORACLES)], place, jobs=2, out=tmp_path / "again")
@@ -144,7 +144,7 @@ def model_truth(name: str, policy: str) -> ModelTruth:
 
 
 def gets_unsafe(truth: ModelTruth, state: Values) -> bool:
-    """Whether some run of the policy does, by following all of them."""
+    """Whether some run of the policy gets unsafe, by following all of them."""
     reached = [truth.number[state]]
     seen = set(reached)
     for here in reached:  # grows
@@ -194,7 +194,7 @@ def check_model(name: str, old: str, new: str, place: int, **how: Any) -> Retest
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_samples_of_models(name: str) -> None:
+def test_retests_on_a_few_models_are_true(name: str) -> None:
     first = list(MODELS).index(name)
     for place, (old, new) in enumerate((("first", "random:3"), ("random:8", "first")), first):
         check_model(name, old, new, place).campaign.close()
@@ -202,7 +202,7 @@ def test_samples_of_models(name: str) -> None:
 
 @pytest.mark.soundness
 @pytest.mark.parametrize("name", MODELS)
-def test_models(name: str, tmp_path: Path) -> None:
+def test_retests_on_many_models_are_true(name: str, tmp_path: Path) -> None:
     policies = ("first", *(f"random:{seed}" for seed in range(8)))
     found: Counter[str] = Counter()
     for place, (old, new) in enumerate(product(policies, policies)):

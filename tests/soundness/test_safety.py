@@ -1,8 +1,8 @@
 """Deciders of state safety on tens of thousands of random systems.
 
-Plausible readings of the algorithms are wrong once in some thousand questions, on systems that a few hundred
-samples do not hit. Here every answer, every fact that is kept and every strategy of 20,000 systems is compared
-with the reference.
+Plausible but wrong versions of the algorithms give a wrong answer once in some thousand questions, on systems that a
+few hundred samples do not contain. Here every answer, every fact that is kept and every strategy of 20,000 systems is
+compared with the reference.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def test_reference_against_all_strategies(part: int) -> None:
 @pytest.mark.soundness
 @pytest.mark.parametrize("part", range(PARTS))
 def test_severities_against_the_reference(part: int) -> None:
-    """With any budget the interval holds the exact radius, and with enough of one it is the exact radius."""
+    """With any budget the interval contains the exact radius, and with a large budget it is the exact radius."""
     asked = 0
     for seed in range(part, 10_000, PARTS):
         random = Random(2_000_000 + seed)

@@ -1,9 +1,9 @@
-"""Set-valued policies: every verdict on every state of small tasks, against the truth by definition.
+"""Set-valued policies: every verdict on every state of small tasks, compared with the definition.
 
-The policies are made-up rules, and the sketches and rules of the zoo as their families read them.
+The policies are made-up rules, and the sketches and rules of the zoo.
 
-With room to explore everything, verdicts, kinds and gaps are what the definitions say. With little room, what is said
-is true. In both cases the independent checker comes to the same verdicts from what the policy permits.
+If everything is explored, verdicts, kinds and gaps are those of the definitions. If only little is explored, every
+verdict is still true. In both cases the independent checker finds the same verdicts from what the policy permits.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ REAL = [
 
 
 def bench_of(truth: Truth, policy: Policy, limit: int, costly_some: bool) -> Workbench:
-    """Where everything about plans is known: their costs from the store, and that nothing is cheaper from the truth."""
+    """A workbench that knows everything about plans: their costs and that none is cheaper."""
     runner = make_runner(policy, permitted_limit=limit, costly_some=costly_some)
     bench = Workbench(runner)
     for values in truth.states:
@@ -129,7 +129,7 @@ def bench_of(truth: Truth, policy: Policy, limit: int, costly_some: bool) -> Wor
 
 @pytest.mark.parametrize(("task_name", "rule"), pairs())
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_everything_is_told_where_all_is_explored(
+def test_verdicts_are_complete_and_true_where_everything_is_explored(
     task_name: str, rule: str, costly_some: bool
 ) -> None:
     task = task_of(task_name)
@@ -139,7 +139,7 @@ def test_everything_is_told_where_all_is_explored(
 
 @pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_everything_is_told_of_real_families(
+def test_verdicts_on_real_families_are_complete_and_true(
     domain: str, sizes: dict[str, int], spec: str, costly_some: bool
 ) -> None:
     task = generated_task(domain, **sizes)
@@ -166,7 +166,7 @@ def everything_is_told(truth: Truth, policy: Policy, costly_some: bool) -> None:
 
 
 def is_true(verdict: Verdict, truth: Truth, costly_some: bool) -> bool:
-    """Whether what is said of a state is so, whatever is left unsaid."""
+    """Whether everything that a verdict says about a state is true, even if it does not say everything."""
     state = tuple(verdict.state.values)
     expected = truth.expected(state, costly_some)
     h_star, best = truth.h_star[state], truth.best[state]
@@ -194,7 +194,7 @@ def is_true(verdict: Verdict, truth: Truth, costly_some: bool) -> bool:
 @pytest.mark.parametrize(("task_name", "rule"), pairs())
 @pytest.mark.parametrize("costly_some", [False, True])
 @pytest.mark.parametrize("limit", [1, 4, 12])
-def test_nothing_wrong_is_told_where_little_is_explored(
+def test_verdicts_are_true_where_little_is_explored(
     task_name: str, rule: str, costly_some: bool, limit: int
 ) -> None:
     task = task_of(task_name)
@@ -204,7 +204,7 @@ def test_nothing_wrong_is_told_where_little_is_explored(
 
 @pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_nothing_wrong_is_told_of_real_families(
+def test_verdicts_on_real_families_are_true_where_little_is_explored(
     domain: str, sizes: dict[str, int], spec: str, costly_some: bool
 ) -> None:
     task = generated_task(domain, **sizes)
@@ -226,7 +226,7 @@ def nothing_wrong_is_told(truth: Truth, policy: Policy, limit: int, costly_some:
 @pytest.mark.soundness
 @pytest.mark.parametrize("costly_some", [False, True])
 @pytest.mark.parametrize("task_name", TASKS)
-def test_campaigns_and_their_certificates(task_name: str, costly_some: bool) -> None:
+def test_certificates_of_campaigns_are_valid(task_name: str, costly_some: bool) -> None:
     task = task_of(task_name)
     kinds: Counter[str | None] = Counter()
     for name, rule in RULES.items():
@@ -253,7 +253,7 @@ def test_campaigns_and_their_certificates(task_name: str, costly_some: bool) -> 
 @pytest.mark.soundness
 @pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
 @pytest.mark.parametrize("costly_some", [False, True])
-def test_campaigns_on_real_families(
+def test_certificates_of_campaigns_on_real_families_are_valid(
     domain: str, sizes: dict[str, int], spec: str, costly_some: bool
 ) -> None:
     task = generated_task(domain, **sizes)

@@ -1,4 +1,4 @@
-"""Strategies on random systems: both checkers say what the definition says, also of strategies that were changed."""
+"""Strategies on random systems: both checkers agree with the definition, also on strategies that were changed."""
 
 from __future__ import annotations
 
@@ -156,8 +156,8 @@ def test_both_checkers_say_what_the_definition_says() -> None:
     assert refused > 500
 
 
-def test_states_that_are_none_are_refused() -> None:
-    """Of a state two variables are fixed by the third, so that most values belong to no state that can come up."""
+def test_values_that_are_not_a_state_are_refused() -> None:
+    """In a state, two variables follow from the third, so that most values are not a reachable state."""
     for world in worlds()[:10]:
         own, honest = Checkers(world), safe_choice(world)
         for place in range(len(honest)):
@@ -223,7 +223,7 @@ def test_one_strategy_for_all_states_that_are_safe(kind: str) -> None:
 
 
 def most(successors: list[list[int]], costs: list[int], start: int) -> float:
-    """By repetition: a way of more than n costs goes round in a circle."""
+    """The largest cost of a run, by repetition. States cost 0 or 1, so a run that costs more than n has a cycle."""
     count = len(costs)
     values = [0.0] * count
     for _ in range(count * (count + 2)):
@@ -250,7 +250,7 @@ def test_most_expensive_runs() -> None:
 
 
 def test_unions_within_a_radius() -> None:
-    """From each state as few deviations as there have to be, or an error."""
+    """From each state the strategy has the least possible number of deviations, or there is an error."""
     checked = 0
     for world, radius in itertools.product(worlds()[:40], (0, 1, 2)):
         task = as_model(world)

@@ -1,4 +1,4 @@
-"""Small tasks are what they claim: certified, of the same family, 1-minimal, and the same whoever worked and when."""
+"""Small tasks are certified, of the same family and 1-minimal, and do not depend on jobs or interruptions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def start_problem(task: Task, shrunk: Shrunk, record: misstep.Record) -> tuple[P
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
-def test_what_is_left_is_certified_and_nothing_single_can_go(
+def test_small_tasks_are_certified_and_1_minimal(
     case: tuple[str, dict[str, int], str], tmp_path: Path
 ) -> None:
     with campaign_of(case, tmp_path / "found") as campaign:
@@ -100,7 +100,7 @@ def test_the_number_of_jobs_changes_nothing(
         assert notes[0] == notes[1]
 
 
-def test_a_killed_command_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+def test_a_killed_command_continues_and_ends_with_the_same_result(tmp_path: Path) -> None:
     with campaign_of(CASES[0], tmp_path / "found") as campaign:
         bug = campaign.bugs[0].number
         expected = campaign.shrink(bug).problem_text
@@ -193,7 +193,7 @@ def test_bugs_of_models_get_the_shortest_run(plant: ModelPlant, tmp_path: Path) 
 
 
 def test_constants_that_a_model_leaves_open_are_lowered(tmp_path: Path) -> None:
-    """The constant widens the range of a variable, which has nothing to do with the danger."""
+    """The constant widens the range of a variable that has nothing to do with the unsafe states."""
     document = generate_model("one-way-line", cells=6, packages=2, vmax=3, drop=True).document
     document["constants"] = [{"name": "extra", "type": "int"}]
     bound = {"op": "+", "left": 2, "right": "extra"}

@@ -33,7 +33,11 @@ class Way(NamedTuple):
 
 
 class Undoing(NamedTuple):
-    """What came of undoing a walk. Without a way and a limit there is no way back."""
+    """The result of undoing a walk.
+
+    Neither a way nor a limit: after `Undoer.search` this proves that there is no way. After `Undoer.undo` it means that
+    some step cannot be undone, or that the ways found are not cheap enough.
+    """
 
     way: Way | None
     expansions: int  # of the searches where one operator was not enough

@@ -1,7 +1,7 @@
-"""Campaigns on workers of dask: the same records as here, whatever happens to the workers and to the scheduler.
+"""Campaigns on workers of dask give the same records as here, whatever happens to the workers and the scheduler.
 
-One cluster of two workers serves all tests of this file that do not end it. Those that take seconds are run with the
-large campaigns, by `make soundness`.
+All tests of this file that do not end the cluster share one of two workers. Tests that take seconds are run by
+`make soundness`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def cluster() -> Iterator[str]:
 
 
 def sealed(campaign: Campaign) -> dict[str, Any]:
-    """The sums of all rows, but for what says when and how the work was done."""
+    """The sums of all rows, except those that say when and how the work was done."""
     rows = campaign._store.rows("SELECT value FROM meta WHERE key = 'seal'")
     return {table: sums for table, sums in json.loads(rows[0][0]).items() if table != "meta"}
 
@@ -71,7 +71,9 @@ def test_the_same_records_as_here(cluster: str, tmp_path: Path, world: str) -> N
 
 
 @pytest.mark.soundness
-def test_several_tasks_judge_and_retest(cluster: str, tmp_path: Path) -> None:
+def test_several_tasks_are_judged_again_and_retested_on_a_cluster(
+    cluster: str, tmp_path: Path
+) -> None:
     tasks: Any = [
         load_task(generate("gripper", balls=3)),
         load_task(generate("spanner", spanners=3, nuts=2, locations=3)),
@@ -161,7 +163,7 @@ def test_a_unit_with_too_little_memory_is_named(cluster: str, tmp_path: Path) ->
 
 
 @pytest.mark.soundness
-def test_time_limits(cluster: str, tmp_path: Path) -> None:
+def test_time_limits_hold_on_a_cluster(cluster: str, tmp_path: Path) -> None:
     file = tmp_path / "slow.py"
     file.write_text("import time\ndef act(state):\n    time.sleep(100)\n")
     limits = {"time": 6.0}
@@ -178,7 +180,7 @@ def test_time_limits(cluster: str, tmp_path: Path) -> None:
 # -- bad input ------------------------------------------------------------------------------------
 
 
-def test_a_policy_in_memory(tmp_path: Path) -> None:
+def test_a_policy_in_memory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"python:FILE\.py:NAME"):
         run_campaign(
             small_task("gripper-4"), lambda _: None, cluster="tcp://127.0.0.1:1", out=tmp_path / "c"
@@ -186,7 +188,9 @@ def test_a_policy_in_memory(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
-def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_without_a_scheduler_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(opening, "CONNECT", 0.5)
     with pytest.raises(ToolError, match="no scheduler answers"):
         run_campaign(
@@ -250,7 +254,7 @@ asyncio.run(main())
 
 @contextmanager
 def program(text: str, *arguments: str) -> Iterator[str]:
-    """A program of dask; what it says first."""
+    """Start a program of dask; returns its first line of output."""
     process = subprocess.Popen(
         [sys.executable, "-c", text, *arguments],
         stdout=subprocess.PIPE,
@@ -294,7 +298,7 @@ def test_a_scheduler_with_bad_workers_only(cluster: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.soundness
-def test_a_full_disk_here(cluster: str, tmp_path: Path) -> None:
+def test_a_full_disk_of_this_machine_is_reported(cluster: str, tmp_path: Path) -> None:
     task, how = small_task("blocksworld-4"), {**PLANNING, "pool": 60}
 
     class Filling(Notes):
@@ -320,7 +324,7 @@ def test_a_full_disk_here(cluster: str, tmp_path: Path) -> None:
 
 
 class Killing(Notes):
-    """Kills something when the work has come so far."""
+    """Calls a function that kills something when a given amount of work is done."""
 
     def __init__(self, phase: str, kill: Any) -> None:
         super().__init__()
@@ -364,7 +368,7 @@ def test_a_worker_that_is_killed_and_a_scheduler_that_goes_away(
 
 
 @pytest.mark.soundness
-def test_an_experiment(cluster: str, tmp_path: Path) -> None:
+def test_an_experiment_runs_on_a_cluster(cluster: str, tmp_path: Path) -> None:
     here = run_experiment(definition(), tmp_path / "here")
     there = run_experiment(definition(), tmp_path / "there", cluster=cluster)
     assert (there.units, there.done, there.without) == (here.units, here.done, here.without)

@@ -1,4 +1,4 @@
-"""Several short jobs as one task of dask: how many, and what becomes of each."""
+"""Several short jobs are sent as one task of dask: how many they are, and the result of each."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def give(link: Link, count: int) -> list[int]:
 
 
 def learn(link: Link, client: Client, seconds: float) -> None:
-    """One job that took so long."""
+    """Report one job that took the given time."""
     link.submit("x:y", b"first")
     client.futures.pop().end(seconds)
     link.next()
 
 
-def test_how_many_travel_together() -> None:
+def test_how_many_jobs_are_sent_together() -> None:
     pace = Pace()
     assert pace.size == 1  # nothing is known yet
     pace.see(TOGETHER / 4)
@@ -150,7 +150,7 @@ def test_the_last_ones_are_spread_over_all_workers(link: Link, client: Client) -
     assert [len(own.jobs) for own in client.futures] == [1, 1, 2, 2]
 
 
-def test_what_ends_a_process_travels_alone_and_the_others_have_their_answers(
+def test_a_job_that_ends_its_process_is_sent_alone_and_the_others_are_answered(
     link: Link, client: Client
 ) -> None:
     learn(link, client, TOGETHER / 4)
@@ -239,7 +239,7 @@ def test_jobs_of_a_parcel_share_what_they_need_and_their_time() -> None:
     assert found[3][1] < found[2][1] + 0.5
 
 
-def test_nothing_is_lost_that_ends_while_there_are_no_workers(link: Link, client: Client) -> None:
+def test_a_job_that_ends_while_there_are_no_workers_is_not_lost(link: Link, client: Client) -> None:
     """A worker that cannot do a job has gone, and all others with it, when it is looked for."""
     first, second = give(link, 2)
     failed, other = client.futures

@@ -1,4 +1,4 @@
-"""The parts of a cluster that need none: addresses, digests, files, costs, the processes of a worker."""
+"""Parts of the code for clusters that need no cluster: addresses, digests, files, costs, the processes of a worker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from misstep.versions import identity
 # -- addresses ------------------------------------------------------------------------------------
 
 
-def test_addresses() -> None:
+def test_addresses_of_clusters_are_read() -> None:
     assert read_address("local:3") == Local(3)
     assert read_address("tcp://10.0.0.1:8786") == Remote("tcp://10.0.0.1:8786")
     assert read_address("tls://head.example.org:8786") == Remote("tls://head.example.org:8786")
@@ -58,7 +58,7 @@ def test_addresses() -> None:
         3,
     ],
 )
-def test_what_is_no_address(text: object) -> None:
+def test_wrong_addresses_are_refused(text: object) -> None:
     with pytest.raises(UsageError, match="local:N"):
         read_address(text)
 
@@ -82,7 +82,7 @@ def test_options_of_slurm(tmp_path: Path) -> None:
         ("jobs =", "not TOML"),
     ],
 )
-def test_wrong_options_of_slurm(tmp_path: Path, text: str, said: str) -> None:
+def test_wrong_options_of_slurm_are_refused(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "jobs.toml"
     file.write_text(text)
     with pytest.raises(InputFormatError, match=said):
@@ -91,7 +91,7 @@ def test_wrong_options_of_slurm(tmp_path: Path, text: str, said: str) -> None:
         read_address(f"slurm:{tmp_path}/none.toml")
 
 
-def test_what_does_not_go_together() -> None:
+def test_options_that_exclude_each_other_are_refused() -> None:
     with pytest.raises(UsageError, match="both --jobs and --cluster"):
         check_cluster("local:2", 2, Limits())
     with pytest.raises(UsageError, match="--task-memory"):
@@ -201,7 +201,7 @@ class Half(Stage):
         return self.done, self.total
 
 
-def test_long_tasks_go_first() -> None:
+def test_long_tasks_are_started_first() -> None:
     costs = Costs({"small": 10, "large": 1000, "also small": 10})
     assert costs.order(["small", "also small", "large"]) == ["large", "small", "also small"]
 
@@ -256,7 +256,7 @@ def test_a_larger_thing_is_sent_to_a_process_once(ticket: Ticket) -> None:
     assert host.do_job(own, blob.digest.encode(), b"nothing") == Done(b"['large']")
 
 
-def test_the_end_of_a_process_is_told_with_its_last_words(ticket: Ticket) -> None:
+def test_the_end_of_a_process_is_reported_with_its_last_output(ticket: Ticket) -> None:
     found = host.do_job(replace(ticket, entry=entry("crash")), b"")
     assert isinstance(found, Died)
     assert found.how == "signal 11"
@@ -269,7 +269,7 @@ def test_a_process_that_does_not_hear_its_alarm_is_killed(ticket: Ticket) -> Non
     assert host.do_job(replace(ticket, entry=entry("sleep"), seconds=0.01), b"") == Late()
 
 
-def test_too_little_memory_is_told(ticket: Ticket) -> None:
+def test_too_little_memory_is_reported(ticket: Ticket) -> None:
     own = replace(ticket, entry=entry("grow"), memory_mb=500)
     assert host.do_job(own, b"") == NoMemory()
     assert isinstance(host.do_job(replace(own, entry=entry("echo")), b""), Done)

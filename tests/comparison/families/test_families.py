@@ -1,4 +1,4 @@
-"""Families of whole campaigns: what they hold, when there are none, and names of somebody else's making."""
+"""Families of whole campaigns: what they contain, when there are none, and names in files of others."""
 
 from __future__ import annotations
 

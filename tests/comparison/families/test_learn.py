@@ -1,4 +1,4 @@
-"""The learner: short rules where there is evidence for them, and none where there is not."""
+"""The learner finds short rules where there is evidence for them, and none where there is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions asked all at once say what each of them says by itself, so that families are the same bit for bit."""
+"""Conditions that are evaluated together give the same values as one by one, so families are the same."""
 
 from __future__ import annotations
 

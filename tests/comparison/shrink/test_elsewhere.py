@@ -1,4 +1,4 @@
-"""Shrinking on the workers of a cluster: the same small tasks, by the same number of candidates, as here."""
+"""Shrinking on the workers of a cluster gives the same small tasks by the same number of candidates."""
 
 from __future__ import annotations
 

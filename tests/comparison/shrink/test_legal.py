@@ -1,4 +1,4 @@
-"""Which states may be the start of a smaller task, and how a state is completed when objects are gone."""
+"""Which states may be the start of a smaller task, and how a state is completed when objects are removed."""
 
 from __future__ import annotations
 

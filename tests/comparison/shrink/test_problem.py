@@ -1,4 +1,4 @@
-"""Problems taken apart and written again."""
+"""Problems are read, changed and written again."""
 
 from __future__ import annotations
 

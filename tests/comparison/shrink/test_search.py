@@ -1,4 +1,4 @@
-"""The search alone, with made-up answers: what it ends with is 1-minimal, also when it is interrupted anywhere."""
+"""The search alone, with made-up answers: its result is 1-minimal, also after interruptions."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 #include <iostream>
 
-// CHECK, CHECK_EQUAL and CHECK_THROWS count and go on after a failure; `main` returns `misstep::test::result()`.
+// CHECK, CHECK_EQUAL and CHECK_THROWS are counted, and a test continues after a failure. `main` returns
+// `misstep::test::result()`.
 namespace misstep::test {
 
 inline int checks = 0;
@@ -13,7 +14,7 @@ inline std::ostream &fail(const char *file, int line) {
     return std::cerr << file << ":" << line << ": ";
 }
 
-// A test that has checked nothing has failed.
+// A test without any check fails.
 inline int result() {
     std::cout << checks << " checks, " << failures << " failures\n";
     return checks == 0 || failures != 0;

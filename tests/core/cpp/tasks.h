@@ -45,7 +45,7 @@ inline std::vector<int> random_state(const std::vector<int> &domain_sizes, Count
     return state;
 }
 
-// Costs from 0 to 3; some effects are conditional if asked for.
+// A random task with costs from 0 to 3, and optionally with conditional effects.
 inline Task random_task(const std::vector<int> &domain_sizes, int operators, std::uint64_t seed,
                         bool conditional = false) {
     CounterRandom random(seed);

@@ -56,7 +56,7 @@ void test_registry() {
     StateRegistry registry(2);
     const auto state = [](std::uint64_t i) { return std::vector<std::uint64_t>{i * i, ~i}; };
     const std::uint64_t *first = nullptr;
-    constexpr StateId COUNT = 3 * 4096 + 1;  // beyond several segments, and the index grows many times
+    constexpr StateId COUNT = 3 * 4096 + 1;  // several segments, and the index grows many times
     for (StateId i = 0; i < COUNT; ++i) {
         const auto [id, is_new] = registry.insert(state(i).data());
         CHECK(id == i && is_new);
@@ -76,7 +76,7 @@ void test_registry() {
     CHECK_EQUAL(registry.find(state(0).data()), NO_STATE);
 }
 
-// States whose hashes are all the same, at the last slot of the index, so that the search for a place goes round.
+// States whose hashes are all the same, at the last slot of the index, so that the search for a free slot wraps around.
 void test_registry_with_collisions() {
     StateRegistry registry(1);
     constexpr std::uint64_t HASH = ~std::uint64_t{0};
@@ -100,7 +100,7 @@ void test_open_list() {
     for (StateId id : expected) CHECK_EQUAL(open.pop(), id);
     CHECK(open.empty());
 
-    // Against lists in a map, pushing and popping by turns so that buckets come and go.
+    // Compared with lists in a map. Pushing and popping alternate, so that buckets are created and removed.
     std::map<std::pair<Cost, Cost>, std::vector<StateId>> twin;
     CounterRandom random(1);
     std::size_t size = 0;
@@ -124,7 +124,7 @@ void test_open_list() {
 }
 
 void test_random() {
-    // The numbers are part of the promise "same seed, same result", so they are written down.
+    // "Same seed, same result" also holds between versions, so the numbers are fixed here.
     CounterRandom written(1, 2);
     CHECK_EQUAL(written.next(), 0x93c5bdbe746b8ea0ULL);
     CHECK_EQUAL(written.next(), 0xe347e54ce9ae9e4dULL);
@@ -133,7 +133,7 @@ void test_random() {
     std::vector<std::uint64_t> numbers(100);
     for (std::uint64_t &number : numbers) number = whole.next();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        CounterRandom rest(7, 3, i);  // work that begins in the middle
+        CounterRandom rest(7, 3, i);  // starts in the middle of the stream
         CHECK_EQUAL(rest.next(), numbers[i]);
         CHECK_EQUAL(rest.counter(), i + 1);
     }

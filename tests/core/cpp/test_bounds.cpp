@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t PLENTY = 1'000'000;
 const Limits NO_LIMITS;
 
-// One variable. Two ways from 0 to the goal 4, by 1 and 2 for 10 or by 3 for 5; and one from 1 back to 0.
+// One variable. Two paths from 0 to the goal 4, by 1 and 2 for 10 or by 3 for 5, and an operator from 1 back to 0.
 Task two_ways() {
     return make_task(
         {5}, {0}, {{0, 4}},
@@ -49,7 +49,7 @@ void test_distances() {
     CHECK_EQUAL(t.store.distances().cost(t.id(1)), 8);
     CHECK_EQUAL(t.store.distances().cost(t.id(4)), 0);
     const std::uint64_t revision = t.store.distances().revision();
-    t.store.add_transition(t.id(1), 5);  // one way round, and no way to a goal that is cheaper
+    t.store.add_transition(t.id(1), 5);  // closes a cycle, and makes no path to a goal cheaper
     CHECK_EQUAL(t.store.distances().revision(), revision);
     t.store.add_path(start, Plan{3, 4});
     CHECK_EQUAL(t.store.distances().cost(start), 5);
@@ -60,7 +60,7 @@ void test_distances() {
     t.store.distances().path(t.id(1), states);
     CHECK(states == (std::vector{t.id(1), t.id(0), t.id(3), t.id(4)}));
     CHECK_EQUAL(t.store.transitions().transition_count(), 6U);
-    t.store.add_path(start, Plan{3, 4});  // known
+    t.store.add_path(start, Plan{3, 4});  // the store has it already
     CHECK_EQUAL(t.store.transitions().transition_count(), 6U);
     CHECK(!t.store.complete());  // a path expands nothing
 }
@@ -72,14 +72,14 @@ void test_lower_bounds_travel_forwards() {
     t.store.raise_lower_bound(start, 5);
     CHECK_EQUAL(t.store.lower_bounds().cost(start), 5);
     CHECK_EQUAL(t.store.lower_bounds().cost(t.id(1)), 3);
-    CHECK_EQUAL(t.store.lower_bounds().cost(t.id(2)), 1);  // not 0: it is no goal, and no operator is cheaper
-    t.store.add_path(start, Plan{3, 4});                   // later than the bound
+    CHECK_EQUAL(t.store.lower_bounds().cost(t.id(2)), 1);  // not 0: operators cost at least 1
+    t.store.add_path(start, Plan{3, 4});                   // added after the bound
     CHECK_EQUAL(t.store.lower_bounds().cost(t.id(3)), 4);
     CHECK_EQUAL(t.store.lower_bounds().cost(t.id(4)), 0);
     t.store.raise_lower_bound(t.id(2), 5);
     t.store.raise_lower_bound(t.id(2), 2);  // weaker
     CHECK_EQUAL(t.store.lower_bounds().cost(t.id(2)), 5);
-    CHECK_EQUAL(t.store.lower_bounds().cost(t.id(1)), 3);  // nothing travels backwards
+    CHECK_EQUAL(t.store.lower_bounds().cost(t.id(1)), 3);  // bounds are not propagated backwards
 
     const Task trap = make_task({4}, {0}, {{0, 3}}, {step(0, 0, 1, 7), step(0, 1, 2, 7), step(0, 0, 3, 7)});
     const SuccessorGenerator generator(trap);
@@ -96,10 +96,10 @@ void test_jumps() {
     t.store.add_path(t.id(1), Plan{1});
     t.store.add_jump(t.id(2), t.id(3), -1);  // h*(2) <= h*(3) + 1
     CHECK_EQUAL(t.store.upper_bounds().cost(t.id(2)), INFINITE_COST);
-    t.store.add_path(t.id(3), Plan{4});  // a plan that is found later improves all that jumped to it
+    t.store.add_path(t.id(3), Plan{4});  // a plan that is found later improves all states that jump to it
     CHECK_EQUAL(t.store.upper_bounds().cost(t.id(2)), 5);
     CHECK_EQUAL(t.store.upper_bounds().cost(t.id(1)), 8);
-    CHECK_EQUAL(t.store.distances().cost(t.id(1)), INFINITE_COST);  // plans stay apart
+    CHECK_EQUAL(t.store.distances().cost(t.id(1)), INFINITE_COST);  // a derived bound is not a plan
     CHECK(t.store.upper_bounds().is_derived(t.id(1)) && !t.store.upper_bounds().is_derived(t.id(3)));
     const std::vector<DerivedBounds::Step> steps = t.store.upper_bounds().derivation(t.id(1));
     CHECK_EQUAL(steps.size(), 3U);
@@ -107,11 +107,11 @@ void test_jumps() {
     CHECK(steps[1].op == NO_OPERATOR && steps[1].target == t.id(3) && steps[1].value == -1);
     CHECK(steps[2].op == 4 && steps[2].target == t.id(4));
 
-    t.store.add_jump(t.id(2), t.id(3), -2);  // told before, and better
+    t.store.add_jump(t.id(2), t.id(3), -2);  // worse than the jump that was added before
     CHECK_EQUAL(t.store.upper_bounds().jumps(), 1U);
     t.store.add_path(t.id(2), Plan{2});
     CHECK(!t.store.upper_bounds().is_derived(t.id(2)));  // a plan at the same cost is the better witness
-    t.store.add_jump(t.id(2), t.id(4), 1);               // a lie: a goal cannot be worse
+    t.store.add_jump(t.id(2), t.id(4), 1);               // wrong: no state is better than a goal
     CHECK_THROWS(t.store.upper_bounds(), Contradiction);
 }
 
@@ -130,7 +130,7 @@ void test_look_ahead() {
     using Leaves = std::set<std::pair<int, Cost>>;
     CHECK(leaves(0, 100, PLENTY) == (Leaves{{0, 0}}));
     CHECK(leaves(1, 100, PLENTY) == (Leaves{{1, 2}, {3, 1}}));
-    CHECK(leaves(2, 100, PLENTY) == (Leaves{{2, 5}}));  // 0 is known, 4 a goal
+    CHECK(leaves(2, 100, PLENTY) == (Leaves{{2, 5}}));  // 0 is reached by a shorter path, and 4 is a goal
     CHECK(leaves(2, 5, PLENTY).empty());
     CHECK(leaves(3, 100, PLENTY).empty());
     CHECK(leaves(3, 100, 1) == (Leaves{{1, 2}, {3, 1}}));  // a limit keeps them from being expanded
@@ -155,10 +155,10 @@ void test_growing() {
     TwoWays planned;
     planned.store.add_plan(planned.id(0), Plan{0, 1, 2}, budget);
     CHECK_EQUAL(planned.store.distances().cost(planned.id(0)), 10);
-    CHECK_EQUAL(planned.store.transitions().open_count(), 1U);  // 3, which was met on the way
+    CHECK_EQUAL(planned.store.transitions().open_count(), 1U);  // state 3, which is a successor of a state of the plan
 }
 
-// A store that grows at random, and all that was put into it, edge by edge.
+// A store that grows at random, and a list of all edges and bounds that were added to it.
 struct Random {
     struct Edge {
         StateId source, target;
@@ -234,7 +234,7 @@ struct Random {
     std::vector<std::pair<StateId, Cost>> raised;
 };
 
-// Kept up to date bit by bit, the bounds are what iteration over all edges finds, and true.
+// The bounds that are updated step by step are those that iteration over all edges gives, and they are true.
 void test_random_stores() {
     int derived = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -327,9 +327,9 @@ void test_knowledge_that_does_not_fit() {
     const auto refused = [&](std::vector<std::int64_t> bounds, std::vector<std::int64_t> list) {
         TwoWays t;
         CHECK_THROWS(add_knowledge(t.store, states, bounds, list), InvalidKnowledge);
-        CHECK_EQUAL(t.store.transitions().size(), 0U);  // nothing has got in
+        CHECK_EQUAL(t.store.transitions().size(), 0U);  // nothing was added
     };
-    // Jumps that prove that a plan costs less than nothing.
+    // Jumps that would prove that a plan costs less than 0.
     TwoWays negative;
     CHECK_THROWS(
         add_knowledge(negative.store, states, lower,
@@ -343,16 +343,16 @@ void test_knowledge_that_does_not_fit() {
         list.insert(list.end(), last);
         refused(lower, list);
     };
-    with({0, 0, 1});                           // three numbers
-    with({-1, 0, 1, 0});                       // no such row
-    with({0, 0, 3, 0});                        //
-    with({0, 6, 1, 0});                        // no such operator
-    with({0, -2, 1, 0});                       //
-    with({0, 0, 1, 7});                        // an operator with a value
-    with({1, 0, 1, 0});                        // does not apply
-    with({0, 0, 2, 0});                        // leads elsewhere
-    with({1, Knowledge::JUMP, 1, 0});          // to itself
-    with({0, Knowledge::JUMP, 3, 0});          // no such row
+    with({0, 0, 1});  // three numbers
+    with({-1, 0, 1, 0});  // no such row
+    with({0, 0, 3, 0});  //
+    with({0, 6, 1, 0});  // no such operator
+    with({0, -2, 1, 0});  //
+    with({0, 0, 1, 7});  // an operator with a value
+    with({1, 0, 1, 0});  // does not apply
+    with({0, 0, 2, 0});  // leads to another state
+    with({1, Knowledge::JUMP, 1, 0});  // to itself
+    with({0, Knowledge::JUMP, 3, 0});  // no such row
     with({0, Knowledge::JUMP, 1, INFINITE_COST});
     with({0, Knowledge::JUMP, 1, -INFINITE_COST});
     refused({5, 3}, edges);

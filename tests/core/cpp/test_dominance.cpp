@@ -20,7 +20,8 @@ using namespace misstep::test;
 
 namespace {
 
-// Two, four or eight bytes a pair, at the ends of what fits; the lowest number of each width stands for -infinity.
+// Two, four or eight bytes a pair, with the largest and smallest values that fit. The lowest number of each width stands for
+// -infinity.
 void test_table() {
     const std::vector<std::pair<std::int64_t, int>> widths{{32'767, 2},        {32'768, 4},        {-32'767, 2},
                                                            {-32'768, 4},       {2'147'483'647, 4}, {2'147'483'648, 8},
@@ -50,7 +51,7 @@ void test_table() {
     CHECK_EQUAL(identity.at(2, 2), 0);
     CHECK_EQUAL(identity.at(2, 1), MINUS_INFINITY);
     CHECK_EQUAL(identity.finite(), 3U);
-    std::string_view claimed(std::string_view("\0", 1));  // at once, however large it says it is
+    std::string_view claimed(std::string_view("\0", 1));  // the identity of any claimed size takes no memory
     CHECK_EQUAL(Table::read(claimed, 1 << 30)->at(7, 7), 0);
 }
 
@@ -93,7 +94,7 @@ void test_value_queue() {
     }
 }
 
-// The tables are those of the inequalities as they are written down, and sound: D(s, t) <= h*(s) - h*(t).
+// The tables are those of the naive version, and they are sound: D(s, t) <= h*(s) - h*(t).
 void test_simulation() {
     int finite = 0;
     for (std::uint64_t seed = 0; seed < 25; ++seed) {
@@ -136,7 +137,7 @@ void test_simulation() {
     CHECK(finite > 1'000);
 }
 
-// A lookup whose whole is no whole: a negative number that loses its sign when it becomes an int.
+// A lookup with an inner node whose variable is a negative number that becomes positive when it is converted to an int.
 void test_lookup_of_a_strange_variable() {
     const std::vector<int> sizes{2, 2};
     std::vector<std::int64_t> numbers;

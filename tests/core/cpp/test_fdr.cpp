@@ -88,7 +88,7 @@ void test_sas_reader() {
     CHECK(task.has_conditional_effects());
     CHECK_EQUAL(task.mutex_groups().size(), 1U);
 
-    // No cut file is a task, and no file without one of its lines. The message names a line of the file.
+    // A file that is cut off is refused, and so is a file without one of its lines. The message names a line of the file.
     const auto lines = static_cast<std::size_t>(std::count(SAS.begin(), SAS.end(), '\n'));
     for (std::size_t length = 0; length + 1 < SAS.size(); ++length)
         CHECK_THROWS(read_sas(SAS.substr(0, length)), SasError);
@@ -101,7 +101,7 @@ void test_sas_reader() {
             CHECK(!error.expected.empty());
         }
     }
-    // Other characters: a task or an error that says so, nothing else.
+    // With a changed character the file is a task or is refused with a SasError.
     for (char c : {'9', '-', 'x', ' ', '\n', '\0'})
         for (std::size_t i = 0; i < SAS.size(); ++i) {
             std::string damaged = SAS;

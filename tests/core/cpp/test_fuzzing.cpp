@@ -34,7 +34,7 @@ void test_select() {
 
     std::vector<int> counts = draws({1, 3, -INF, 0});
     CHECK(about(counts[0], 2'500) && about(counts[1], 7'500) && counts[2] == 0 && counts[3] == 0);
-    counts = draws({-2, 0, 1});  // raised by the lowest: 0, 2 and 3
+    counts = draws({-2, 0, 1});  // shifted up to 0, 2 and 3
     CHECK(counts[0] == 0 && about(counts[1], 4'000) && about(counts[2], 6'000));
     counts = draws({5, INF, -INF, INF});
     CHECK(counts[0] == 0 && about(counts[1], 5'000) && counts[2] == 0 && about(counts[3], 5'000));
@@ -46,7 +46,7 @@ void test_select() {
     CHECK(about(counts[0], 2'500) && about(counts[1], 7'500) && counts[2] == 0);
 }
 
-// Bits and hash sets say the same as sets of tuples.
+// Both representations, bits and hash sets, agree with plain sets of tuples.
 void test_novelty(const std::vector<int> &domains, int arity) {
     const Task task = random_task(domains, 1, 1);
     NoveltyStore bits(task, arity), sets(task, arity, 0);
@@ -88,6 +88,6 @@ int main() {
     test_novelty({3, 2, 9, 1, 4}, 1);
     test_novelty({3, 2, 9, 1, 4}, 2);
     test_novelty({40}, 1);
-    test_novelty({40}, 2);  // no pairs: single facts count
+    test_novelty({40}, 2);  // a task without pairs, where single facts count
     return misstep::test::result();
 }

@@ -37,7 +37,7 @@ void check_lmcut(const Task &task, const AllStates &all, LMCut &heuristic, const
     CHECK(value >= highest);
     Cost twin = 0;
     for (const naive::Cut &cut : naive::lmcut(task, task.goal(), state.data())) twin += cut.charged;
-    CHECK((twin == 0) == (value == 0));  // supporters may be chosen otherwise, so no more than that
+    CHECK((twin == 0) == (value == 0));  // other supporters may give other values, so only this can be compared
     for (const Cost bound : {Cost{1}, value, value + 1})
         CHECK(heuristic.evaluate(state.data(), bound) >= std::min(value, bound));
 }
@@ -81,7 +81,7 @@ void test_random_tasks() {
     CHECK(dead > 50 && alive > 50);
 }
 
-// Two packages of cost 3 each, and one operator that both need: the landmarks add up to the true cost.
+// Two packages of cost 3 each, and one operator that both need: the sum of the landmarks is the true cost.
 void test_by_hand() {
     const Task task =
         make_task({2, 2, 2}, {0, 0, 0}, {{1, 1}, {2, 1}},

@@ -25,7 +25,7 @@ void test_elimination_by_hand() {
     const int start[] = {0, 0, 0};
     const auto first = [&](const Plan &plan) { return eliminate(generator, start, plan, Elimination::first); };
     const auto greedy = [&](const Plan &plan) { return eliminate(generator, start, plan, Elimination::greedy); };
-    // Either switch can go, not both: the first kind takes the first one, the other the one that saves more.
+    // Either switch can be removed, but not both: `first` removes the first one, `greedy` the more expensive one.
     CHECK(first({0, 1}) == (Plan{1}));
     CHECK(greedy({0, 1}) == (Plan{0}));
     CHECK(best_elimination(generator, start, Plan{0, 1}) == (Plan{0}));
@@ -37,11 +37,11 @@ void test_elimination_by_hand() {
     const int done[] = {1, 0, 0};
     CHECK(best_elimination(generator, done, Plan{0, 2}).empty());
     CHECK(best_elimination(generator, done, Plan{}).empty());
-    // Where a limit bites at once, nothing is removed.
+    // If a limit is reached at once, nothing is removed.
     Limits limits;
     limits.expansions = 0;
     CHECK(eliminate(generator, start, Plan{2, 3, 4, 0}, Elimination::greedy, limits) == (Plan{2, 3, 4, 0}));
-    // A long plan is left to the first kind.
+    // For a long plan only `first` is used.
     Plan longer{0, 1};
     for (int i = 0; i < 150; ++i) longer.insert(longer.end(), {2, 4});
     CHECK(best_elimination(generator, start, longer) == (Plan{1}));
@@ -82,7 +82,7 @@ Plan naive_greedy(const Task &task, const std::vector<int> &start, Plan plan) {
     }
 }
 
-// Walks that happen to end in a goal.
+// Random walks that end in a goal.
 template <class Use>
 void for_random_plans(Use &&use) {
     int plans = 0;
@@ -146,14 +146,14 @@ void test_aras_by_hand() {
     CHECK_EQUAL(closed.cost, 5);
     CHECK_EQUAL(closed.initial_cost, 10);
     CHECK_EQUAL(closed.iterations, 1U);
-    CHECK_EQUAL(detour.store.lower_bounds().cost(detour.store.add(&detour.start)), 5);  // it was proven
-    CHECK_EQUAL(detour.improve({}).iterations, 0U);  // the store knows everything by now
+    CHECK_EQUAL(detour.store.lower_bounds().cost(detour.store.add(&detour.start)), 5);  // the cost is proven optimal
+    CHECK_EQUAL(detour.improve({}).iterations, 0U);  // the store is complete
 
     ArasOptions options;
     options.stop_below = 11;
     Detour below;
     CHECK(below.improve(options).status == ArasStatus::below);
-    options.stop_below = 10;  // not the given plan; another one has to be looked for
+    options.stop_below = 10;  // the given plan is not below 10, so another one has to be found
     Detour better;
     const ArasResult found = better.improve(options);
     CHECK(found.status == ArasStatus::below && found.cost == 5);
@@ -173,7 +173,7 @@ void test_aras_by_hand() {
     CHECK_EQUAL(wrong.store.transitions().size(), 0U);
 }
 
-// Given time, a cheapest plan; cut short, a plan that is no worse than the given one. One store serves all.
+// Without a limit Aras finds a cheapest plan; with a limit, a plan that is no worse than the given one. All calls use one store.
 void test_aras_on_random_plans() {
     int better = 0;
     for_random_plans(

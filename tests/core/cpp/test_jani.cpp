@@ -61,7 +61,7 @@ void test_expressions() {
     CHECK(!e[e.apply(Op::modulo, {two, x})].total);  // x may be 0
     CHECK(!e[e.apply(Op::divide, {two, x})].total);
     CHECK(e[e.apply(Op::divide, {x, two})].type == Type::real);
-    // What has no result must stay, and fail where it is run.
+    // An expression without a result is not folded, and fails when it is run.
     CHECK(!e.is_constant(e.apply(Op::modulo, {two, zero})));
     CHECK_THROWS(e.apply(Op::conjunction, {x, x}), ModelError);
     CHECK_THROWS(e.convert(e.boolean(true), Type::integer), ModelError);
@@ -70,7 +70,7 @@ void test_expressions() {
     CHECK_EQUAL(e.support(condition).size(), 1U);
 }
 
-// Programs compute what the operators say, and never leave the range that is known beforehand.
+// Programs compute the same as the operators, and results are always within the range that was computed for the expression.
 void test_programs() {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         CounterRandom random(seed);
@@ -90,7 +90,7 @@ void test_programs() {
             booleans.push_back(e.apply(LOGIC[random.below(3)], {any(booleans), any(booleans)}));
             integers.push_back(e.apply(Op::ite, {any(booleans), any(integers), any(integers)}));
         }
-        // Straight from the nodes; no value where an operation has none.
+        // Evaluates the nodes directly; there is no value where an operation has none.
         const std::function<Word(ExprId, const Word *)> value = [&](ExprId id, const Word *state) -> Word {
             const Expressions::Node &node = e[id];
             if (node.op == Op::constant) return node.word;

@@ -5,11 +5,13 @@
 #include <set>
 
 #include "check.h"
+#include "janisafety/game_space.h"
 #include "janisafety/ground_truth.h"
 #include "janisafety/jani_transitions.h"
 #include "janisafety/network_policy.h"
 #include "janisafety/random_label.h"
 #include "nets/mlp.h"
+#include "safety/risk.h"
 
 using namespace misstep;
 using namespace misstep::safety;
@@ -26,7 +28,7 @@ constexpr LabelId LEFT = 0, RIGHT = 1, JUMP = 2;
 //   left    x - 1, from 1 to 3
 //   right   x + 1, from 1 to 3, and from 5 to 4
 //   jump    from 2 to 0 or 5, with the same probability
-// All is safe but 4, and 5, from where there is no other way.
+// All states are safe except 4 and 5, since 5 can only go to 4.
 std::shared_ptr<const jani::Task> make_task() {
     auto owner = std::make_unique<jani::Expressions>();
     jani::Expressions &e = *owner;
@@ -110,7 +112,7 @@ void test_transitions() {
     CHECK(drawn == (std::set<Word>{1, 2, 3}));
 }
 
-// Two outputs from x and r: for right 2x, for left 2 + 4r, which is 4 everywhere. Counts what it is asked.
+// Two outputs from x and r: for right 2x, for left 2 + 4r, which is 4 everywhere. Counts its evaluations.
 class Counted : public Network {
    public:
     Counted() : Network(2, 2) {}
@@ -128,7 +130,7 @@ void test_network_policy() {
     const auto engine = std::make_shared<jani::Engine>(make_task());
     const auto network = std::make_shared<Counted>();
     const auto id = [&](Word x) { return intern(*engine, x); };
-    // r comes first, then x; and the outputs are right, left.
+    // The inputs are r, x, and the outputs are right, left.
     NetworkPolicy filtered(engine, network, {1, 0}, {RIGHT, LEFT}, true),
         free(engine, network, {1, 0}, {RIGHT, LEFT}, false);
     const LabelId both[] = {LEFT, RIGHT}, left[] = {LEFT}, jump[] = {JUMP}, all[] = {LEFT, RIGHT, JUMP};
@@ -143,7 +145,7 @@ void test_network_policy() {
     filtered.values(id(3), all, values);
     CHECK(values[0] == 4 && values[1] == 6 && values[2] == -std::numeric_limits<double>::infinity());
 
-    // A batch is evaluated at once and answers the same; what is not in it is evaluated alone.
+    // A batch is evaluated in one call with the same answers. States that are not in the batch are evaluated alone.
     const std::vector<StateId> batch{id(1), id(3)};
     network->calls = 0;
     filtered.prepare(batch);
@@ -202,7 +204,7 @@ void test_random_label() {
         decisions.insert(labels);
     }
     CHECK(intern(*engine, 1) != intern(*other, 1));
-    CHECK_EQUAL(decisions.size(), 27U);  // each combination comes up
+    CHECK_EQUAL(decisions.size(), 27U);  // each combination occurs
 }
 
 class Chosen : public LabelPolicy {
@@ -246,17 +248,17 @@ void check_truth(const std::map<Word, LabelId> &policy, Radius largest, const Ex
 
 void test_ground_truth() {
     constexpr LabelId NONE = NO_LABEL;
-    // Always right: from 3 back to the goal takes three deviations, and only the step from 3 gives safety away.
+    // The policy always goes right: from 3 back to the goal takes three deviations, and only the step from 3 is a fault.
     const std::map<Word, LabelId> right{{1, RIGHT}, {2, RIGHT}, {3, RIGHT}, {5, RIGHT}};
     check_truth(
         right, 9,
         {{NONE, RIGHT, RIGHT, RIGHT, NONE, RIGHT}, {0, 1, 2, 3, 10, 10}, {0, 0, 0, 1, 0, 0}, {0, 1, 1, 1, 0, 0}});
     check_truth(right, 1,
                 {{NONE, RIGHT, RIGHT, RIGHT, NONE, RIGHT}, {0, 1, 2, 2, 2, 2}, {0, 0, 0, 1, 0, 0}, {0, 1, 1, 1, 0, 0}});
-    // The jump from 2 may end in 5: one outcome is enough.
+    // The jump from 2 is a fault, because one of its outcomes is 5.
     check_truth({{1, LEFT}, {2, JUMP}, {3, LEFT}, {5, RIGHT}}, 9,
                 {{NONE, LEFT, JUMP, LEFT, NONE, RIGHT}, {0, 0, 1, 1, 10, 10}, {0, 0, 1, 0, 0, 0}, {0, 0, 1, 1, 0, 0}});
-    // It names a label that does not apply in 3 and stops there: no bug, but a strategy has to act.
+    // The policy names a label that does not apply in 3 and stops there. That is no bug, but a strategy has to act there.
     check_truth({{1, LEFT}, {2, RIGHT}, {3, JUMP}, {5, RIGHT}}, 9,
                 {{NONE, LEFT, RIGHT, NONE, NONE, RIGHT}, {0, 0, 1, 2, 10, 10}, {0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}});
 
@@ -270,6 +272,45 @@ void test_ground_truth() {
     CHECK(cut.decisions.empty() && cut.lost.empty() && cut.deviations.empty());
 }
 
+// Two automata that each move with probability 1e-200, and both must move at the same time to be unsafe. Their product 1e-400
+// is not a number of the machine, but the only label is tried for ever, so the risk is 1 and must not be bounded by 0.
+void test_probabilities_whose_product_underflows() {
+    auto owner = std::make_unique<jani::Expressions>();
+    jani::Expressions &e = *owner;
+    const auto number = [&](Word value) { return e.constant(Type::integer, value); };
+    std::vector<ExprId> moved;
+    std::vector<std::vector<jani::EdgeSource>> groups;
+    for (const char *name : {"x", "y"}) {
+        jani::Slot slot{Type::integer, false, true, {}, name};
+        slot.range.low = 0;
+        slot.range.high = 1;
+        const jani::SlotId id = e.declare(slot);
+        moved.push_back(e.apply(Op::equal, {e.variable(id), number(1)}));
+        const auto to = [&](Word value, double probability) {
+            jani::DestinationSource result{e.constant(Type::real, jani::from_real(probability)), {}, {}, "destination"};
+            result.assignments.push_back({id, 0, jani::NO_EXPRESSION, number(value), 0, "assignment"});
+            return result;
+        };
+        groups.push_back({{e.boolean(true), {to(0, 1 - 1e-200), to(1, 1e-200)}, "try"}});
+    }
+    const ExprId unsafe = e.apply(Op::conjunction, moved), goal = e.boolean(false);
+    auto model = std::make_shared<jani::Model>(
+        std::move(owner), std::vector<std::string>{"try"}, std::move(groups), std::vector<jani::Vector>{{0, {0, 1}}},
+        std::vector<jani::TransientSource>{}, std::vector<jani::TransientValueSource>{}, jani::OutOfBounds::error,
+        jani::Silent::refuse);
+    const auto task =
+        std::make_shared<jani::Task>(model, unsafe, "unsafe", goal, "goal", unsafe, jani::Distance::Scale::none,
+                                     std::vector<std::vector<Word>>{{0, 0}}, "start");
+    const auto engine = std::make_shared<jani::Engine>(task);
+    const Word start[] = {0, 0};
+    const GameSpace space(engine, std::vector<StateId>{engine->intern(start)}, nullptr, {});
+    CHECK_EQUAL(space.game().size(), 4U);
+    space.game().check();
+    const Bounds bounds = risk_bounds(space.game(), 1e-6, {}, nullptr);
+    CHECK_EQUAL(bounds.high[0], 1.0);
+    CHECK_EQUAL(bounds.low[0], 0.0);  // nothing can be said from below
+}
+
 }  // namespace
 
 int main() {
@@ -277,5 +318,6 @@ int main() {
     test_network_policy();
     test_random_label();
     test_ground_truth();
+    test_probabilities_whose_product_underflows();
     return misstep::test::result();
 }

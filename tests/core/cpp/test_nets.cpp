@@ -87,7 +87,7 @@ void test_activations() {
     CHECK_EQUAL(output, 2.0);
 }
 
-// Two numbers become -1 and 1, then 2 * -1 + 1 and 3 * 1 + 0; before the rectifier, or behind it.
+// Two numbers become -1 and 1, then 2 * -1 + 1 and 3 * 1 + 0, either before the rectifier or behind it.
 void test_layer_norms() {
     const std::vector<double> weights{1, 3, 0, 0, 1, 1, 0};
     const auto sum = [&](int place, bool late) {
@@ -120,7 +120,7 @@ void test_choice() {
     CHECK_EQUAL(choose({}), NO_OUTPUT);
 }
 
-// One tree asks x < 0.1 and then y < 2 (or <=), another is a single leaf.
+// One tree tests x < 0.1 and then y < 2 (or <=), another is a single leaf.
 std::vector<double> evaluate(Trees::Rule rule, double x, double y) {
     Trees trees(2, 2, rule, {{2, 3, 0}, {0, 1, -1}}, {{0.1, 0, ~0, 1}, {2, 1, ~1, ~2}}, {10, 20, 30, 1, 2}, {0.5, 0});
     std::vector<double> outputs(2), many(2 * 1'000), inputs;
@@ -149,7 +149,7 @@ void test_trees() {
         CHECK_THROWS(Trees(2, 1, {true, false}, {{1, 2, 0}}, nodes, {1, 2}, {0}), std::invalid_argument);
     CHECK_THROWS(Trees(1, 1, {true, false}, {{0, 1, 1}}, {}, {1}, {0}), std::invalid_argument);
     CHECK_THROWS(Trees(1, 1, {true, false}, {{0, 1, 0}}, {}, {1, 2}, {0}), std::invalid_argument);
-    // A file that claims a billion inputs is refused, or read, without room for a billion numbers.
+    // A file that claims a billion inputs takes no memory for a billion numbers.
     CHECK_THROWS(Trees(1 << 30, 2, {true, true}, {}, {}, {}, {0}), std::invalid_argument);
     CHECK_EQUAL(Trees(1 << 30, 1, {true, true}, {}, {}, {}, {0}).inputs(), 1 << 30);
 }

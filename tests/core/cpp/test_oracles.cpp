@@ -14,7 +14,7 @@ using namespace misstep::test;
 
 namespace {
 
-// One variable. Two ways from 0 to the goal 4, by 1 and 2 or by 3; and one from 1 back to 0.
+// One variable. Two paths from 0 to the goal 4, by 1 and 2 or by 3, and an operator from 1 back to 0.
 Task two_ways() {
     return make_task(
         {5}, {0}, {{0, 4}},
@@ -32,7 +32,7 @@ void test_run_feeder_by_hand() {
     RunFeeder feeder(policy, store);
     feeder.feed(id(0), 0);
     CHECK_EQUAL(store.transitions().transition_count(), 0U);
-    CHECK_EQUAL(store.transitions().size(), 1U);  // known from now on
+    CHECK_EQUAL(store.transitions().size(), 1U);  // the store knows the start
     feeder.feed(id(0), 2);
     CHECK_EQUAL(store.transitions().transition_count(), 2U);
     CHECK_EQUAL(cost(0), INFINITE_COST);
@@ -40,14 +40,14 @@ void test_run_feeder_by_hand() {
     CHECK_EQUAL(store.transitions().transition_count(), 3U);
     CHECK_EQUAL(cost(0), 10);
     CHECK_EQUAL(cost(2), 5);
-    feeder.feed(id(1));  // merges into what was followed
+    feeder.feed(id(1));  // merges into a run that was followed before
     CHECK_EQUAL(store.transitions().transition_count(), 3U);
     feeder.feed(id(3));  // names an operator that does not apply
     CHECK_EQUAL(store.transitions().transition_count(), 3U);
     CHECK_EQUAL(cost(3), INFINITE_COST);
 }
 
-// The store has the transitions of the steps that were fed, and no others.
+// The store has exactly the transitions of the steps that were fed.
 void test_run_feeder_on_random_policies() {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const Task task = random_task({3, 2, 4}, 12, seed, true);
@@ -91,7 +91,7 @@ void test_run_feeder_on_random_policies() {
     }
 }
 
-// What it is told, by value of the only variable.
+// A heuristic given as a table, by the value of the only variable.
 class Told : public Heuristic {
    public:
     explicit Told(std::map<int, Cost> estimates) : estimates_(std::move(estimates)) {}
@@ -112,7 +112,7 @@ void test_greedy_lookahead() {
     GreedyLookahead lookahead(store, estimates, id(0));
     CHECK(lookahead.advance(0).empty());
     CHECK(lookahead.advance(1) == (Ids{id(1), id(3)}));
-    CHECK(lookahead.advance(1).empty());  // 3 looks best, and leads to a goal alone
+    CHECK(lookahead.advance(1).empty());  // 3 looks best, and its only successor is a goal
     CHECK_EQUAL(store.distances().cost(id(0)), 5);
     CHECK(!store.transitions().is_expanded(id(1)));
     CHECK(lookahead.advance(10) == (Ids{id(2)}));  // 0 was met before
@@ -124,7 +124,7 @@ void test_greedy_lookahead() {
     const int zero = 0, four = 4;
     Told dead({{1, INFINITE_COST}, {3, 1}});
     GreedyLookahead careful(other, dead, other.add(&zero));
-    CHECK_EQUAL(careful.advance(10).size(), 1U);  // 1 is a dead end, as far as anybody knows
+    CHECK_EQUAL(careful.advance(10).size(), 1U);  // the heuristic calls 1 a dead end
     CHECK(careful.exhausted() && careful.expansions() == 2);
     CHECK(GreedyLookahead(other, dead, other.add(&four)).exhausted());
 }
@@ -133,7 +133,7 @@ WayBack way_back(const SuccessorGenerator &generator) {
     return {generator, std::make_shared<const RelaxedTask>(generator.task())};
 }
 
-// A line with a way in both directions, except that from 3 to 2 only a ring by 4 leads: 3 -> 4 -> 2.
+// A line with operators in both directions, except that the only path from 3 to 2 is 3 -> 4 -> 2.
 //   0, 1, 2: forwards (1)   3, 4: back to 0 and 1 (2)   5: 3 to 4 (1)   6: 4 to 2 (6)   7: 3 to the dead end 5 (1)
 Task line() {
     return make_task({6}, {0}, {{0, 0}},
@@ -156,7 +156,7 @@ void test_way_back_by_hand() {
     WayBack::Way way = back({0, 1, 2}, {10, NONE, NONE});
     CHECK(way.found && way.operators == (Operators{4, 3}) && way.target == 0);
     CHECK_EQUAL(way.cost, 4);
-    CHECK_EQUAL(way.expansions, 0U);  // one operator undoes each step: nothing to search for
+    CHECK_EQUAL(way.expansions, 0U);  // one operator undoes each step, so no search is needed
     way = back({0, 1, 2}, {10, 11, NONE});
     CHECK(way.found && way.target == 1 && way.cost == 2);  // 13, not 14
     way = back({0, 1, 2}, {10, 11, 12});
@@ -174,8 +174,8 @@ void test_way_back_by_hand() {
     CHECK(!back({0, 1, 2}, {NONE, NONE, NONE}).found);
 }
 
-// Nobody needs the second variable to be 0: a state where it is 1 will do, and no operator is spent on it. Of two operators
-// for the same step, the cheaper one.
+// No plan needs the value 0 of the second variable, so a state where it is 1 is as good, and no operator is spent on it. Of
+// two operators for the same step, the cheaper one is used.
 void test_values_that_nobody_needs() {
     const Task task = make_task(
         {2, 2}, {0, 0}, {{0, 0}},
@@ -205,7 +205,7 @@ Task::RawOperator raw(const Task &task, OperatorId op) {
     return result;
 }
 
-// Searches find a cheapest way, and a way back is found if and only if there is one.
+// Searches find a cheapest path, and a path back is found if and only if there is one.
 void test_way_back_on_random_walks() {
     const std::vector<int> sizes{3, 2, 3};
     int found = 0, lost = 0;

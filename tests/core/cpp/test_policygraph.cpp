@@ -20,7 +20,7 @@ Task counter() {
 }
 
 struct Graph {
-    // `to`: where the policy goes from each state; NO_ACTION or FAILED where it does not; UNASKED where nobody asked.
+    // `to`: where the policy goes from each state; NO_ACTION or FAILED where it does not; UNASKED where it was not asked.
     explicit Graph(const std::vector<int> &to) : task(counter()), generator(task), graph(generator) {
         for (int value = 0; value < 10; ++value) CHECK_EQUAL(graph.add(&value), static_cast<StateId>(value));
         for (StateId id = 0; id < to.size(); ++id)
@@ -39,11 +39,11 @@ struct Graph {
     PolicyGraph graph;
 };
 
-// 0 -> 1 -> 2 -> 3 -> 1: a way into a loop of three. Each state counts up to the first state seen twice.
+// 0 -> 1 -> 2 -> 3 -> 1: a path into a loop of three. The steps of each state are counted up to the first state seen twice.
 void test_loops() {
     for (const bool forwards : {true, false}) {
         Graph graph({1, 2, 3, 1, 9, 5});
-        for (StateId i = 0; i < 6; ++i) graph.graph.end(forwards ? i : 5 - i);  // whatever is asked first
+        for (StateId i = 0; i < 6; ++i) graph.graph.end(forwards ? i : 5 - i);  // the order makes no difference
         graph.check(0, Outcome::loop, 4, 0 + 1 + 2 + 3);
         for (StateId id : {1, 2, 3}) graph.check(id, Outcome::loop, 3, 1 + 2 + 3);
         graph.check(4, Outcome::goal, 1, 4);
@@ -63,7 +63,7 @@ void test_ends_and_answers() {
     graph.check(5, Outcome::open, 0, 0);
     CHECK(graph.graph.decide(4, 11));  // an operator of state 1
     graph.check(5, Outcome::inapplicable, 1, 5);
-    // The first answer stands.
+    // The first answer is kept.
     CHECK(graph.graph.decide(0, 1));
     CHECK(!graph.graph.decide(0, 2));
     CHECK_EQUAL(graph.graph.decision(0), 1);
@@ -73,7 +73,7 @@ void test_ends_and_answers() {
     CHECK(name(Outcome::inapplicable) == std::string("inapplicable"));
 }
 
-// Runs in step name each open state once a round.
+// Lockstep runs return each state that waits for a decision once in a round.
 void test_lockstep() {
     Graph graph({});
     LockstepRuns runs(graph.graph, {0, 1, 0, 9}, 2);
@@ -82,7 +82,7 @@ void test_lockstep() {
     graph.graph.decide(1, 12);
     CHECK((runs.advance() == std::vector<StateId>{2}));
     graph.graph.decide(2, 23);
-    CHECK(runs.advance().empty());  // cut after two steps, so nobody asks about state 3
+    CHECK(runs.advance().empty());  // cut after two steps, so the policy is not asked in state 3
     CHECK(!graph.graph.is_decided(3));
 }
 
@@ -98,7 +98,7 @@ void test_native_policies() {
     CHECK_EQUAL(table.choose(&six, candidates), NO_ACTION);
     CHECK_EQUAL(FirstPolicy().choose(&five, candidates), 50);
     CHECK_EQUAL(FirstPolicy().choose(&five, {}), NO_ACTION);
-    // Noise is a function of the state, and as frequent as asked for.
+    // Noise is a function of the state, and has about the given frequency.
     int noisy = 0;
     const Noise noise(1, 0.3, 4);
     for (int value = 0; value < 10'000; ++value) {

@@ -5,6 +5,7 @@
 #include "safety/arena.h"
 #include "safety/closure.h"
 #include "safety/explicit_transitions.h"
+#include "safety/fuzzer.h"
 #include "safety/make_decider.h"
 #include "safety/policies.h"
 #include "safety/sparing_proof.h"
@@ -43,9 +44,9 @@ std::shared_ptr<ExplicitTransitions> make_transitions(const Edges &edges, std::v
 
 // The policy takes label 0 everywhere. State 4 is unsafe, 5 a goal, 6 a dead end.
 //   0: {1, 2} or 3     safe only by 3, as 2 can be forced into 4
-//   1: 0               round and round with 0
+//   1: 0               a cycle with 0
 //   2: {5, 4} or {4}   lost
-//   3: 4 or {3, 6}     stays or ends: safe by a deviation each time round, so within no radius
+//   3: 4 or {3, 6}     stays or ends: safe by a deviation each time, so within no radius
 //   7: 2 or 8          one deviation
 //   8: 5
 //   9: 7 or 2          the policy goes on to 7: one deviation
@@ -78,15 +79,15 @@ void test_by_hand() {
     CHECK(make_decider("no such decider", system, 1) == nullptr);
 }
 
-// Two states that each count on the other while they are in progress: 0 -> 1 -> {0, 2}, and 2 fails. Whoever keeps the
-// assumption after the failure calls them safe.
+// Two states of which each relies on the other while they are in progress: 0 -> 1 -> {0, 2}, and 2 fails. A decider that
+// keeps the assumption after the failure calls them safe.
 void test_assumptions_that_fail() {
     for (const char *kind : KINDS) {
         System system(make_transitions({{{1}}, {{0, 2}}, {{3}}, {}}, {3}));
         const std::unique_ptr<Decider> decider = make_decider(kind, system, 1);
         for (StateId id : {0, 1, 2}) CHECK(decider->decide(id, UNBOUNDED, {}).answer == Answer::not_safe);
     }
-    // The same over a way back of two steps, 0 -> {1, 3}, 1 -> 2 -> 0: 1 is not the root of its component, and not safe.
+    // The same with a cycle of three states, 0 -> {1, 3}, 1 -> 2 -> 0: 1 is not the root of its component, and not safe.
     for (const char *kind : KINDS) {
         System system(make_transitions({{{1, 3}}, {{2}}, {{0}}, {{4}}, {}}, {4}));
         const std::unique_ptr<Decider> decider = make_decider(kind, system, 1);
@@ -99,7 +100,7 @@ void test_assumptions_that_fail() {
     for (StateId id : {0, 1, 2}) CHECK(tarjan.known(id, UNBOUNDED) == Answer::safe);
 }
 
-// A limit leaves nothing behind that is not proven, and a later question finds the answer.
+// After a limit only proven facts are kept, and a later question finds the answer.
 void test_limits() {
     Edges chain;  // i -> {i + 1, 0}; the last one is unsafe
     for (StateId i = 0; i < 50; ++i) chain.push_back({{i + 1, 0}});
@@ -117,7 +118,8 @@ void test_limits() {
     }
 }
 
-// The greatest set of states where a label leads back into the set; radius r: the least number of deviations, by iteration.
+// The truth by plain iteration: the greatest set of states with a label that leads only into the set, and the least number of
+// deviations.
 void test_random_graphs() {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         CounterRandom random(seed);
@@ -221,7 +223,7 @@ void test_containers() {
     CHECK(first[0] == 2 && first[1] == 0 && first[2] == 1 && first[3] == 3);
 }
 
-// 0 to 4 lead on to each other by label 0 and stay by label 1; 5 is unsafe. 6 can go to 5 only.
+// Label 0 leads from each of 0 to 4 to the next one, and label 1 stays; 5 is unsafe. 6 can only go to 5.
 void test_proofs() {
     Edges edges;
     for (StateId s = 0; s < 5; ++s) edges.push_back({{s + 1}, {s}});
@@ -272,6 +274,39 @@ void test_proofs() {
     CHECK(ranks.size() == 2 && ranks[1] < ranks[0]);
 }
 
+// Every outcome of a label is equally likely.
+class Uniform : public ExplicitTransitions {
+   public:
+    using ExplicitTransitions::ExplicitTransitions;
+    bool has_probabilities() const override { return true; }
+    void probabilities(StateId id, LabelId label, std::vector<StateId> &outcomes,
+                       std::vector<double> &chances) override {
+        outcomes.clear();
+        ExplicitTransitions::outcomes(id, label, outcomes);
+        chances.assign(outcomes.size(), 1.0 / static_cast<double>(outcomes.size()));
+    }
+};
+
+// A fuzzer that follows the probabilities of the model follows the new policy after a change of policy: label 0 leads from 0
+// to the unsafe state 1, label 1 to the goal 2.
+void test_fuzzing_after_a_change_of_policy() {
+    Tables tables;
+    tables.flags = {PLAIN, UNSAFE, GOAL};
+    tables.actions = {0, 2, 2, 2};
+    tables.labels = {0, 1};
+    tables.offsets = {0, 1, 2};
+    tables.outcomes = {1, 2};
+    tables.initial = {0};
+    System system(std::make_shared<Uniform>(tables), std::make_shared<FirstLabel>());
+    FuzzRules rules;
+    rules.select = Select::probable;
+    Fuzzer fuzzer(system, rules);
+    CounterRandom random(1);
+    CHECK(fuzzer.run(0, random).states == (std::vector<StateId>{0, 1}));
+    system.set_policy(std::make_shared<LabelTable>(std::vector<LabelId>{1}));
+    CHECK(fuzzer.run(0, random).states == (std::vector<StateId>{0, 2}));
+}
+
 }  // namespace
 
 int main() {
@@ -282,5 +317,6 @@ int main() {
     test_tables_that_do_not_fit();
     test_containers();
     test_proofs();
+    test_fuzzing_after_a_change_of_policy();
     return misstep::test::result();
 }

@@ -34,13 +34,13 @@ void check_astar(const Task &task, Heuristic *heuristic, Cost distance) {
     if (whole.status == Status::plan) {
         check_plan(task, whole);
         CHECK_EQUAL(whole.cost, distance);
-        // Only cheaper plans than the bound are looked for.
+        // Only plans that are cheaper than the bound are searched for.
         const SearchResult none = AStar(generator, heuristic, start, distance).run({});
         CHECK(none.status == Status::exhausted && none.lower_bound >= distance);
         const SearchResult one = AStar(generator, heuristic, start, distance + 1).run({});
         CHECK(one.status == Status::plan && one.cost == distance);
     }
-    // Stopped after every expansion and continued, it does the same work.
+    // A search that is stopped after every expansion and continued does the same work.
     AStar resumed(generator, heuristic, start);
     SearchResult part;
     Limits limits;
@@ -85,7 +85,7 @@ void test_random_tasks() {
     CHECK(solvable > 10 && solvable < 60 && longest > 2);
 }
 
-// A heuristic that is admissible but not consistent: the cheap way to b is found after b was expanded.
+// A heuristic that is admissible but not consistent: the cheap path to b is found after b was expanded.
 void test_reopening() {
     struct Inconsistent : Heuristic {
         Cost evaluate(const int *values) override { return values[0] == 1 ? 4 : 0; }

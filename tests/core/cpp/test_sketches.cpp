@@ -16,7 +16,7 @@ namespace {
 using P = SketchProgram;
 using Pairs = std::set<std::pair<int, int>>;
 
-// Sets of the standard library as bits and back.
+// Converts sets of the standard library to bits and back.
 template <int W>
 struct Fixture {
     explicit Fixture(int n) : objects(n), words((n + 63) / 64), sets({n, words}) {}
@@ -54,7 +54,7 @@ void test_sets(int n) {
             if (c.count(j)) expected_some.insert(i), restricted.insert({i, j});
             if (!c.count(j)) expected_all.erase(i);
         }
-        // Who is reached from each object, step by step.
+        // The objects that are reached from each object, step by step.
         for (int i = 0; i < n; ++i) {
             std::vector<int> open{i};
             while (!open.empty()) {
@@ -79,7 +79,7 @@ void test_sets(int n) {
         f.sets.restrict_to(many.data(), rb.data(), cb.data());
         CHECK(many == f.bits(restricted));
         CHECK_EQUAL(f.sets.count(many.data(), many.size()), static_cast<std::int32_t>(restricted.size()));
-        // A distance is at least one exactly where the closure leads and the sets do not meet.
+        // A distance is finite and at least one exactly where the closure leads from one set to the other and they are disjoint.
         const int from = static_cast<int>(random.below(n)), to = static_cast<int>(random.below(n));
         const auto distance = f.sets.distance(f.bits({from}).data(), rb.data(), f.bits({to}).data(), scratch.data());
         CHECK_EQUAL(distance == 0, from == to);
@@ -88,7 +88,7 @@ void test_sets(int n) {
     }
 }
 
-// A counter from 0 to 3; the sketch wants fewer of the objects that stand for what is still to be counted.
+// A counter from 0 to 3. The sketch decreases the number of objects that stand for the values still to be counted.
 void test_rules() {
     const Task task = test::make_task(
         {4}, {0}, {{0, 3}}, {test::step(0, 0, 1), test::step(0, 1, 2), test::step(0, 2, 3), test::step(0, 2, 1)});

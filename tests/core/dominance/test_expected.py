@@ -1,4 +1,4 @@
-"""Tables and numbers known beforehand: the worked example and three small domains."""
+"""Tables and numbers that were computed by hand: the worked example and three small domains."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LOAD_A, UNLOAD_A, LOAD_B, UNLOAD_B = range(2, 6)
 
 
 def test_weights_of_labels_of_the_example() -> None:
-    """What the package says to the truck's answers, and the truck to the package's; None stands for doing nothing."""
+    """The value of the truck's answers to the package, and the other way round; None stands for doing nothing."""
     factoring = ATOMIC.factoring(EXAMPLE)
     tables = ATOMIC.simulate(factoring)
     truck, package = (factoring.label_weights(tables, i) for i in range(2))
@@ -137,7 +137,7 @@ def test_tables_of_visitall() -> None:
 
 
 def test_gripper_with_two_balls_shrinks_to_what_matters() -> None:
-    """The balls are interchangeable: with both simplifications one small factor knows everything."""
+    """The balls are interchangeable: with both simplifications one small factor is exact."""
     task = gripper(2)
     plain = ONE_FACTOR.factoring(task)
     simple = ONE_FACTOR.but(reduce_labels=True, shrink=True)

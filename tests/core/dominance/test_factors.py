@@ -1,4 +1,4 @@
-"""Factors: pruning to the end, merging within limits, exact simplification, degenerate tasks."""
+"""Factors: complete pruning, merging within limits, exact simplification, degenerate tasks."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_label_that_dies_in_the_second_round() -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_flag_that_breaks_for_good(name: str) -> None:
-    """Only `ok` survives in its factor, but `broken` states must not be taken for living ones."""
+    """Only `ok` is left in its factor, but `broken` states must not be mapped to a state that is left."""
     task = RawTask(
         (2, 3),
         (0, 0),
@@ -174,7 +174,7 @@ DEGENERATE = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", DEGENERATE)
-def test_degenerate_tasks(name: str, variant: str) -> None:
+def test_factors_of_degenerate_tasks(name: str, variant: str) -> None:
     task = DEGENERATE[name].task()
     truth = Truth.of(task)
     factoring = VARIANTS[variant].factoring(task)

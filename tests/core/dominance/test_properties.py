@@ -1,4 +1,4 @@
-"""What holds for every task: random ones, all pairs of assignments, exact distances."""
+"""Properties that hold for every task, on random tasks, all pairs of assignments and exact distances."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_values_never_exceed_the_truth(first: int) -> None:
         check_values(seed)
 
 
-def test_a_state_is_as_good_as_itself() -> None:
+def test_the_value_of_a_state_and_itself_is_zero() -> None:
     for task in solvable_tasks(range(60)):
         for variant in VARIANTS.values():
             assert all((np.diag(table) == 0).all() for table in variant.tables(task))
@@ -94,13 +94,13 @@ def test_more_internal_moves_never_hurt_without_strictness() -> None:
                 assert (b <= c).all()
 
 
-def test_strictness_only_lowers() -> None:
+def test_strictness_only_lowers_values() -> None:
     for task in solvable_tasks(range(100)):
         for a, b in zip(MERGED.tables(task), MERGED.but(strict=False).tables(task), strict=True):
             assert (a <= b).all()
 
 
-def test_one_factor_is_exact() -> None:
+def test_the_values_of_a_single_factor_are_exact() -> None:
     """All labels are internal moves then. Compared with the definition elsewhere, as there is a short cut for it."""
     for task in solvable_tasks(range(100)):
         truth = Truth.of(task)
@@ -108,7 +108,7 @@ def test_one_factor_is_exact() -> None:
         assert known == tight > 0
 
 
-def test_monotone_in_truncation() -> None:
+def test_a_wider_truncation_never_lowers_values() -> None:
     for task in solvable_tasks(range(100)):
         for base in (ATOMIC, MERGED):
             tables = [base.but(truncate=limit).tables(task) for limit in (0, 1, 3, 1000)]

@@ -1,4 +1,4 @@
-"""The tables: equal to the definition, within any budget, with any costs, on any number of threads."""
+"""The tables agree with the definition, or are below it, for any budget, any costs and any number of threads."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_equal_to_the_definition_on_real_tasks(name: str, variant: str) -> None:
     assert_as_defined(random_costs(small_task(name), 3, (0, 1, 7)), VARIANTS[variant])
 
 
-def test_costs_of_any_size() -> None:
-    """The definition counts with 64 bits and no care at all; the tables must agree where it does not overflow."""
+def test_tables_agree_with_the_definition_for_large_costs() -> None:
+    """The naive version uses 64 bits without checks; the tables must agree where it does not overflow."""
     for seed in range(60):
         task = random_raw_task(seed, (0, 1, MAX_COST, MAX_COST - 7)).task(f"random-{seed}")
         truncate = 50 * MAX_COST
@@ -156,7 +156,7 @@ def test_a_factor_with_too_large_a_table_says_nothing_but_itself() -> None:
     )
 
 
-def test_out_of_time_is_sound_and_told() -> None:
+def test_a_result_at_the_time_limit_is_sound_and_reported() -> None:
     task = gripper(5)
     factoring = MERGED.factoring(task)
     tables = dominance_simulation(

@@ -7,7 +7,7 @@
 
 namespace misstep::test {
 
-// Numbers out of the bytes that the fuzzer gives; zeros when they are used up.
+// Numbers from the bytes of the fuzzer; zeros when they are used up.
 class Bytes {
    public:
     Bytes(const std::uint8_t *data, std::size_t size) : data_(data), left_(size) {}

@@ -1,4 +1,4 @@
-// Dominance tables: none, or tables that can be asked about every state and are written as they were read.
+// Dominance tables are refused, or can be asked about every state and are written as they were read.
 #include <cstdlib>
 
 #include "dominance/function.h"

@@ -1,4 +1,4 @@
-// What one bound store hands to another: refused, or taken in; bounds can be asked for afterwards.
+// Knowledge of another bound store is refused or added; bounds can be asked for afterwards.
 #include "../cpp/tasks.h"
 #include "bounds/knowledge.h"
 #include "bytes.h"

@@ -1,4 +1,4 @@
-// Networks and trees: arguments that contradict each other are refused, and others can be evaluated.
+// Networks and trees whose arguments contradict each other are refused, and all others can be evaluated.
 #include <iterator>
 #include <stdexcept>
 
@@ -28,7 +28,7 @@ void mlp(test::Bytes &bytes) {
     normalisation.mean = bytes.list<double>(6);
     normalisation.range = bytes.list<double>(6);
     std::vector<double> weights;
-    std::size_t wanted = 0;  // as many as there should be, most of the time
+    std::size_t wanted = 0;  // the right number of weights, most of the time
     for (std::size_t i = 0; i + 1 < sizes.size() && wanted < 100000; ++i)
         if (sizes[i] > 0 && sizes[i] < 200 && sizes[i + 1] > 0 && sizes[i + 1] < 200)
             wanted += static_cast<std::size_t>(sizes[i] + 1) * static_cast<std::size_t>(sizes[i + 1]);

@@ -1,4 +1,4 @@
-// SAS files: refused by a SasError, or a task on which operators can be applied.
+// A SAS file is refused with a SasError, or gives a task on which operators can be applied.
 #include <cstdlib>
 
 #include "fdr/sas_reader.h"
@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             packer.unpack(state.data(), values.data());
         }
     } catch (const SasError &error) {
-        if (error.line < 1) std::abort();  // every error has its place
+        if (error.line < 1) std::abort();  // every error names a line
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-// Sketches: a program that refers to something that is not there is refused, and others decide in every state.
+// A sketch that refers to something that does not exist is refused, and all others decide in every state.
 #include <stdexcept>
 
 #include "../cpp/tasks.h"
@@ -31,7 +31,7 @@ std::vector<P::Literal> literals(test::Bytes &bytes) {
 
 P program_of(test::Bytes &bytes) {
     P program;
-    // Sets may take 2^29 bytes; what is looked for is not that limit.
+    // Sets may take 2^29 bytes. This limit is not what is tested here.
     program.objects = bytes.below(16) ? bytes.below(130) : static_cast<int>(bytes.take<std::int8_t>());
     for (int i = bytes.below(9); i > 0; --i)
         program.sets.push_back(bytes.below(2) ? P::SetKind::pairs : P::SetKind::objects);

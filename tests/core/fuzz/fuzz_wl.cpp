@@ -1,4 +1,4 @@
-// Weisfeiler-Leman rankers: arguments that contradict each other are refused, and others give every state a value.
+// Weisfeiler-Leman rankers whose arguments contradict each other are refused, and all others give every state a value.
 #include <stdexcept>
 
 #include "../cpp/tasks.h"
@@ -16,7 +16,7 @@ int small(test::Bytes &bytes, int lowest = 0) {
     return bytes.below(32) ? lowest + bytes.below(8 - lowest) : bytes.take<int>();
 }
 
-// Mostly as many as there are items, and within their terms.
+// Lists that mostly have the right number of items, with offsets inside their terms.
 WlRanker::Terms terms_of(test::Bytes &bytes, std::size_t items) {
     WlRanker::Terms found;
     found.offsets.push_back(bytes.below(64) ? 0 : small(bytes));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the fuzzers of a folder, one after the other: FOLDER [SECONDS of each] [JOBS]. What is found lies in FOLDER/findings.
-# Needs nothing but this folder and the programs, so that both can be taken to another machine.
+# Runs the fuzzers of a folder, one after the other: FOLDER [SECONDS of each] [JOBS]. Findings are kept in FOLDER/findings.
+# Needs only the folder of this script and the programs, so that both can be copied to another machine.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(cd "$1" && pwd) seconds=${2:-60} jobs=${3:-2}

@@ -54,7 +54,7 @@ def built(condition: Any, **options: Any) -> JaniTask:
     ],
     ids=str,
 )
-def test_numbers(condition: Any, state: Any, expected: float) -> None:
+def test_the_documented_distances(condition: Any, state: Any, expected: float) -> None:
     assert built(condition).distance(state) == expected
 
 

@@ -79,7 +79,7 @@ def run(expression: Any, kind: str, variables: Any = HELD) -> Any:
 
 @pytest.mark.parametrize("folded", [True, False])
 @pytest.mark.parametrize(("expression", "expected"), RESULTS, ids=lambda x: str(x)[:50])
-def test_by_hand(expression: Any, expected: Any, folded: bool) -> None:
+def test_the_value_of_each_operator_by_hand(expression: Any, expected: Any, folded: bool) -> None:
     result = run(expression if folded else hide(expression), kind_of(expected))
     assert result == expected
     assert type(result) is type(expected)
@@ -103,7 +103,9 @@ FAULTS = [
 
 @pytest.mark.parametrize("folded", [True, False])
 @pytest.mark.parametrize(("expression", "kind", "what"), FAULTS, ids=lambda x: str(x)[:50])
-def test_no_result(expression: Any, kind: str, what: str, folded: bool) -> None:
+def test_an_operation_without_a_result_is_an_error_only_where_it_is_evaluated(
+    expression: Any, kind: str, what: str, folded: bool
+) -> None:
     """An error when the expression is reached, and only then."""
     bad = expression if folded else hide(expression)
     with pytest.raises(InputFormatError, match=what) as caught:
@@ -122,7 +124,7 @@ def test_no_result(expression: Any, kind: str, what: str, folded: bool) -> None:
         run(op("∧", test, hide(False)), "bool")
 
 
-def test_one_zero() -> None:
+def test_a_negative_zero_is_stored_as_zero() -> None:
     """Reals are compared bit by bit, so a negative zero is stored as zero."""
     result = run(op("*", hide(0.0), -1.0), "real")
     assert math.copysign(1, result) == 1

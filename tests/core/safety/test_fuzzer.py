@@ -1,4 +1,4 @@
-"""The fuzzer's runs are runs of the policy, a function of seed and number; the envelope is all of them."""
+"""The fuzzer's runs are runs of the policy and a function of seed and number; the envelope contains all runs."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_lookahead_gets_over_a_plateau() -> None:
         assert any(run.cut for run in runs) == cut
 
 
-def test_two_states_in_turn() -> None:
+def test_a_run_that_alternates_between_two_states_ends() -> None:
     world = Explicit([0, 0], [[(0, [1])], [(0, [0])]], [0, 0])
     assert fuzzer(world.system(), stop=True).runs(0, 0, 1)[0].states == [0, 1, 0]
     # Nothing is left to chance there, so it would go round for ever.
@@ -200,7 +200,7 @@ def test_envelope_is_complete() -> None:
         assert many.is_safe == (not any(f & UNSAFE for f in world.flags))
 
 
-def test_envelope_limit() -> None:
+def test_an_envelope_that_reaches_a_limit_gives_no_answer() -> None:
     n = 100
     actions = [[(0, [(s + 1) % n])] for s in range(n)]
     system = SafetySystem(Explicit([0] * n, actions, [0] * n).transitions(), FirstLabel())
@@ -269,7 +269,7 @@ def test_ending_a_circle_loses_no_unsafe_run(select: str) -> None:
     assert circles > 100
 
 
-def test_layers_to_the_letter() -> None:
+def test_layers_as_algorithm_1_defines_them() -> None:
     """Algorithm 1 reads: the states d steps away, also those that are nearer. In two steps from 0 that is 0 itself and
     2; ours leaves 0 out, and goes to 2 for certain."""
     world = Explicit(

@@ -1,4 +1,4 @@
-"""All deciders on random systems, against the reference."""
+"""All deciders agree with the reference on random systems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RADII: tuple[int | None, ...] = (0, 1, 2, 3, None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_five_hundred_systems(kind: str) -> None:
+def test_deciders_agree_with_the_reference_on_500_random_systems(kind: str) -> None:
     for seed in range(500):
         random = Random(seed)
         world = random_world(random, stops=seed % 3 == 0)
@@ -33,8 +33,8 @@ def tiny(seed: int) -> Explicit:
     return random_world(Random(seed), 2, 5, stops=seed % 3 == 0)
 
 
-def test_reference_is_the_definition() -> None:
-    """The least solution of the equation, against all strategies that there are."""
+def test_the_reference_agrees_with_all_strategies() -> None:
+    """The least solution of the equation agrees with the best of all strategies."""
     for seed in range(150):
         world = tiny(seed)
         for radius in (0, 1, 2, None):
@@ -52,8 +52,8 @@ def test_values_of_small_radii_are_those_of_large_ones_cut_off() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_monotone(kind: str) -> None:
-    """Safe within r is safe within r + 1; more unsafe states or outcomes help nobody; more labels harm nobody."""
+def test_answers_are_monotone(kind: str) -> None:
+    """Safe within r is safe within r + 1; more unsafe states or outcomes never help; more labels never harm."""
     for seed in range(60):
         random = Random(seed)
         world = random_world(random)
@@ -82,7 +82,7 @@ def _answers(world: Explicit, kind: str, radius: int | None) -> list[bool]:
     return [decider.decide(s, radius).answer == "safe" for s in range(len(world))]
 
 
-def test_same_seed_same_work() -> None:
+def test_the_same_seed_gives_the_same_work() -> None:
     world = random_world(Random(3), 20, 25)
     for kind in KINDS:
         counts = [

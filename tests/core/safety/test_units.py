@@ -1,5 +1,4 @@
-"""Small systems with known answers, in every order of labels and outcomes: each is a trap for some reading of the
-algorithms."""
+"""Small systems with known answers, in every order of labels and outcomes. On each, some wrong algorithm fails."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from support.safety import (
 
 
 @pytest.mark.parametrize("name", UNITS)
-def test_reference_agrees(name: str) -> None:
+def test_the_reference_gives_the_known_answers(name: str) -> None:
     states = unit_states(name)
     for column, radius in enumerate(RADII):
         safe = is_safe(unit(name), radius)
@@ -33,7 +32,7 @@ def test_reference_agrees(name: str) -> None:
 @pytest.mark.parametrize("order", ["safest", "policy", "declared"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", UNITS)
-def test_answers(name: str, kind: str, order: str) -> None:
+def test_every_decider_gives_the_known_answers(name: str, kind: str, order: str) -> None:
     states = unit_states(name)
     questions = [
         (states.index(state), radius, name_of(answer == "Y"))
@@ -76,7 +75,7 @@ def test_smallest_radius(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_new_policy(kind: str) -> None:
+def test_answers_after_a_change_of_policy(kind: str) -> None:
     """What does not depend on the policy stays known; the rest is found out again."""
     from misstep._core import LabelTable
 

@@ -1,4 +1,4 @@
-"""Saved dominance functions: the same again, or refused with a reason."""
+"""Saved dominance functions are read back unchanged, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
-def test_round_trip(tmp_path: Path) -> None:
+def test_a_saved_function_is_read_back_unchanged(tmp_path: Path) -> None:
     tasks = [
         *solvable_tasks(range(20)),
         gripper(3),
@@ -71,12 +71,12 @@ def test_another_task_is_refused(saved: Path) -> None:
             DominanceFunction.load(saved, other)
 
 
-def test_names_do_not_matter(saved: Path) -> None:
+def test_a_task_with_other_names_is_accepted(saved: Path) -> None:
     renamed = Task(gripper(2).sas.replace(b"op0", b"drive").replace(b"Atom v0", b"Atom robot"))
     assert DominanceFunction.load(saved, renamed).solvable
 
 
-def test_files_that_are_no_dominance_function(saved: Path, tmp_path: Path) -> None:
+def test_files_that_are_not_a_dominance_function_are_refused(saved: Path, tmp_path: Path) -> None:
     task = gripper(2)
     content = saved.read_bytes()
     for wrong, reason in [
@@ -138,7 +138,7 @@ def test_damaged_tables_with_a_right_checksum_are_refused_or_harmless(
     assert refused > 100
 
 
-def test_nothing_is_left_of_a_write_that_failed(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     target = tmp_path / "taken"
     target.mkdir()
     with pytest.raises(InputFileError):

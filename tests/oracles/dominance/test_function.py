@@ -31,7 +31,7 @@ def sampled_truth(task: Task, count: int = 300) -> Truth:
 
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", SMALL)
-def test_sound_on_real_tasks(name: str, costs: tuple[int, ...]) -> None:
+def test_values_are_sound_on_real_tasks(name: str, costs: tuple[int, ...]) -> None:
     task = small_task(name)
     if costs:
         task = random_costs(task, seed=5, choices=costs)
@@ -48,7 +48,7 @@ def test_sound_on_real_tasks(name: str, costs: tuple[int, ...]) -> None:
         assert truth.violations(values) == [], settings
 
 
-def test_exact_where_everything_merges() -> None:
+def test_values_are_exact_if_all_variables_are_merged() -> None:
     for name in ("gripper-4", "ferry-3", "miconic-3"):
         task = small_task(name)
         space = StateSpace(task, [task.initial_state])
@@ -66,7 +66,7 @@ def test_values_and_their_summands() -> None:
     assert function.value(s, t) == 0
     assert function.by_factor(s, t) == [((0,), (0, 1), -1), ((1,), (0, 2), 1)]
     assert function.by_factor(s, t)[0].variables == (0,)
-    # The merged factor is exact, and wins.
+    # The merged factor is exact, so its sum is the largest.
     both = DominanceFunction.compute(task)
     assert both.value(s, t) == 2
     (part,) = both.by_factor(s, t)
@@ -101,7 +101,7 @@ def test_states_that_were_pruned_have_no_value() -> None:
     assert merged.value(task.initial_state, task.initial_state) == 0
 
 
-def test_unsolvable_tasks_give_a_function_that_says_nothing() -> None:
+def test_the_function_of_an_unsolvable_task_has_no_values() -> None:
     task = RawTask((2, 2), (0, 0), ((0, 1),), (Operator(((1, 0, 1),)),)).task()
     function = DominanceFunction.compute(task)
     assert not function.solvable
@@ -117,7 +117,7 @@ def test_conditional_effects_are_refused() -> None:
         DominanceFunction.compute(Task(CONDITIONAL.encode()))
 
 
-def test_budgets_are_reproducible_and_told() -> None:
+def test_budgets_are_reproducible_and_reported() -> None:
     task = generated_task("visitall", width=4, height=3)
     settings = DominanceSettings(
         steps=300_000, reduce_labels=False, shrink=False, limit_transitions=2000
@@ -129,7 +129,7 @@ def test_budgets_are_reproducible_and_told() -> None:
     assert DominanceFunction.compute(task).remarks == ()
 
 
-def test_merging_has_a_budget_too() -> None:
+def test_merging_stops_at_its_budget() -> None:
     task = gripper(6)
     full, little = (
         DominanceFunction.compute(task, DominanceSettings(atomic=False, steps=steps))
@@ -140,7 +140,7 @@ def test_merging_has_a_budget_too() -> None:
     assert any("merging stopped" in text and "budget" in text for text in little.remarks)
 
 
-def test_out_of_time_from_the_start() -> None:
+def test_a_time_limit_of_zero_gives_a_sound_function() -> None:
     function = DominanceFunction.compute(gripper(4), DominanceSettings(seconds=0.0))
     assert any("time limit" in text for text in function.remarks)
     truth = Truth.of(gripper(4))
@@ -160,7 +160,7 @@ def test_progress_is_reported() -> None:
     "wrong",
     [{"atomic": False, "merged": False}, {"steps": 0}, {"threads": 0}, {"truncate": -1}, {"limit_states": 0}],
 )  # fmt: skip
-def test_settings_are_checked(wrong: dict[str, Any]) -> None:
+def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         DominanceSettings(**wrong)
 
@@ -183,7 +183,9 @@ def test_matrix_takes_batches_of_different_sizes() -> None:
         function.matrix(np.zeros((1, 2), dtype=np.int32), truth.states)
 
 
-def test_out_of_memory_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_too_little_memory_says_where_and_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def greedy(*_: object, **__: object) -> None:
         raise MemoryError
 

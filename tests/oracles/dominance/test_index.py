@@ -1,4 +1,4 @@
-"""The comparison index against a comparison of every pair, one at a time."""
+"""The comparison index agrees with a comparison of every pair of states, one at a time."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def solvable_states(truth: Truth) -> list[tuple[State, int]]:
 
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("first", [0, 20])
-def test_any_sequence_of_operations(name: str, first: int) -> None:
+def test_any_sequence_of_operations_agrees_with_the_definition(name: str, first: int) -> None:
     for seed, task in enumerate(solvable_tasks(range(first, first + 20))):
         function = DominanceFunction.compute(task, SETTINGS[name])
         if not function.solvable:
@@ -142,7 +142,7 @@ def test_exchange_pulls_then_pushes_the_better_bound() -> None:
     assert dict(zip(pushed.rows.tolist(), pushed.bounds.tolist(), strict=True)) == {0: 2, 1: 0}
 
 
-def test_bounds_only_fall() -> None:
+def test_higher_bounds_are_ignored() -> None:
     task = gripper(2)
     index = ComparisonIndex(DominanceFunction.compute(task))
     row = index.add(task.initial_state)
@@ -160,7 +160,7 @@ def test_bounds_only_fall() -> None:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_all_bounds_at_once(name: str) -> None:
+def test_setting_all_bounds_equals_setting_one_after_the_other(name: str) -> None:
     """The same as one after the other, whatever the rows had before."""
     for seed, task in enumerate(solvable_tasks(range(10))):
         function = DominanceFunction.compute(task, SETTINGS[name])
@@ -181,7 +181,7 @@ def test_all_bounds_at_once(name: str) -> None:
                 check_pull(together, model, State(row))
 
 
-def test_bounds_that_do_not_fit_change_nothing() -> None:
+def test_wrong_bounds_are_refused_and_change_nothing() -> None:
     task = gripper(2)
     index = ComparisonIndex(DominanceFunction.compute(task))
     index.set_bounds(np.empty(0, dtype=np.int64))
@@ -213,7 +213,7 @@ def test_a_negative_bound_is_an_error_in_all_builds() -> None:
         index.push(task.initial_state, 0)
 
 
-def test_bounds_of_64_bits() -> None:
+def test_values_that_need_64_bits() -> None:
     task = random_costs(small_task("gripper-4"), 3, (2**30 - 1, 7))
     index = ComparisonIndex(DominanceFunction.compute(task))
     states = list(dict.fromkeys(walk(task, 40, 2)))
@@ -246,8 +246,8 @@ def rows_of(states: list[State]) -> NDArray[np.int32]:
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 511, 512, 513, 1500])
-def test_many_rows_in_blocks(count: int) -> None:
-    """Around the sizes at which the scan changes its way of working."""
+def test_many_rows_are_compared_in_blocks(count: int) -> None:
+    """Numbers of rows around the sizes at which the scan uses another algorithm."""
     task = generated_task("visitall", width=4, height=3)
     function = DominanceFunction.compute(task, DominanceSettings(limit_transitions=300, truncate=2))
     space = StateSpace(task, [task.initial_state])
@@ -275,7 +275,7 @@ def test_many_rows_in_blocks(count: int) -> None:
     assert pushed.bounds.tolist() == gained[better].tolist()
 
 
-def test_an_index_of_an_unsolvable_task_knows_only_what_it_is_told() -> None:
+def test_an_index_of_an_unsolvable_task_has_only_the_given_bounds() -> None:
     text = gripper(1).sas.decode()  # both hands used, with one ball
     task = Task(text.replace("begin_goal\n1\n3 1", "begin_goal\n2\n1 1\n2 1").encode())
     function = DominanceFunction.compute(task, DominanceSettings(atomic=False))

@@ -14,7 +14,7 @@ from support.tasks import small_task, walk
 FULL = DominanceSettings(atomic=False, reduce_labels=False, shrink=False, limit_transitions=40)
 
 
-def test_single_morphs_are_all_there_in_order() -> None:
+def test_single_morphs_are_complete_and_in_order() -> None:
     for task in solvable_tasks(range(40)):
         function = DominanceFunction.compute(task, DominanceSettings(limit_transitions=40))
         for t in walk(task, 5, 1):

@@ -1,7 +1,7 @@
 """SMO, BMO and the combined oracle with computed functions on random tasks: every verdict and bound against exact h*.
 
 All assignments are tested, also unreachable ones and dead ends, with policies that err, loop and stop, and with runs
-that are cut. Bounds are compared for all states that got into the store.
+that are cut. Bounds are compared for all states of the store.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The deciders of solvability against exhaustive search, state by state."""
+"""The deciders of solvability agree with exhaustive search, state by state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def solvable_states(task: Task, successors: dict[State, list[State]]) -> set[Sta
 
 
 def compare(task: Task, most: int = 200_000, stride: int = 1) -> tuple[int, int]:
-    """Ask the decider about the states of a task; how many are solvable and how many are not."""
+    """Compare the decider with the truth on the states of a task; returns how many are solvable and how many not."""
     successors = reachable(task, most)
     assert successors is not None
     truth = solvable_states(task, successors)
@@ -142,7 +142,7 @@ FLYING = (
 def test_a_domain_with_the_same_names_and_other_actions_is_refused(
     old: str, new: str, tmp_path: Path
 ) -> None:
-    """Such tasks have more plans, so that nothing could be said of a state without one."""
+    """Such tasks may have more plans, so the decider could call a solvable state unsolvable."""
     instance = generate("spanner", spanners=2, nuts=2, locations=2)
     assert old in instance.domain_pddl
     (tmp_path / "domain.pddl").write_text(instance.domain_pddl.replace(old, new))

@@ -1,4 +1,4 @@
-"""Files: what is written comes back, others can read it, bad ones are refused in one line."""
+"""Files are read as they were written, other programs can read them, and wrong ones are refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native network against a naive one, and its independence of everything but the state."""
+"""The native network agrees with a naive one, and its results depend on nothing but the state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ASNets through PyTorch decide as the native network does, and are chosen where that pays."""
+"""ASNets in PyTorch decide as the native network does, and are used where they are faster."""
 
 from __future__ import annotations
 

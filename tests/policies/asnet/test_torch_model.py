@@ -1,4 +1,4 @@
-"""The PyTorch twin against the native network."""
+"""The version in PyTorch agrees with the native network."""
 
 from __future__ import annotations
 

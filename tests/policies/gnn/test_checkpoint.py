@@ -1,4 +1,4 @@
-"""Files that are no checkpoints, or wrong ones: one line each, and nothing is ever executed."""
+"""Files that are not checkpoints, or wrong ones, are refused in one line, and their code is never executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A GPU decides as the processor does, with and without recorded evaluations."""
+"""A GPU gives the same decisions as the processor, with and without recorded evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A decision depends on the state, not on the company it is asked in."""
+"""A decision depends on the state alone, not on the other states of the batch."""
 
 from __future__ import annotations
 

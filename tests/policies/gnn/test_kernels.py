@@ -1,4 +1,4 @@
-"""The kernels for GPUs in Triton's interpreter, against the same network through PyTorch."""
+"""The kernels for GPUs, in Triton's interpreter, agree with the same network in PyTorch."""
 
 from __future__ import annotations
 

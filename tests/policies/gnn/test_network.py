@@ -1,4 +1,4 @@
-"""The batched network against one written straight from its definition, an atom at a time."""
+"""The batched network agrees with one written from its definition, one atom at a time."""
 
 from __future__ import annotations
 

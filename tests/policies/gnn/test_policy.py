@@ -1,4 +1,4 @@
-"""Which networks fit which tasks, what of a task they see, and the options."""
+"""Which networks fit which tasks, which parts of a task they read, and the options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that misbehave. None of that is a crash of the policy."""
+"""Servers that misbehave. None of this is a crash of the policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Activations and layer normalisations: native against plain evaluation bit for bit, and against PyTorch."""
+"""Activations and layer norms: native and plain evaluation agree bit for bit, and agree with PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged files: one line of explanation, or a network that works; never anything else."""
+"""A damaged file gives an error of one line or a network that works, and nothing else."""
 
 from __future__ import annotations
 

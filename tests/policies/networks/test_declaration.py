@@ -1,4 +1,4 @@
-"""What a file of weights leaves open is declared or refused, and golden rows single out one reading."""
+"""What a file of weights leaves open is declared or refused, and golden rows select one interpretation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of networks: what is written comes back, wrong ones are refused in one line."""
+"""Files of networks are read as they were written, and wrong ones are refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native networks against plain ones, bit for bit, with every instruction set and batch."""
+"""Native networks agree with plain ones bit for bit, with every instruction set and batch."""
 
 from __future__ import annotations
 

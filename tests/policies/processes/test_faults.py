@@ -1,4 +1,4 @@
-"""Programs that crash, hang or answer nonsense: only the states to blame FAILED, with a reason."""
+"""Programs that crash, hang or answer nonsense: only the states to blame get FAILED, with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that cannot be used at all: one clear line."""
+"""Programs that cannot be used at all are refused in one clear line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generalised plans: what programs see, what their plans become, and the two in the zoo."""
+"""Generalised plans: what programs read, how their plans are used, and the two in the zoo."""
 
 from __future__ import annotations
 

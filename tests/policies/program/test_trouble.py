@@ -1,4 +1,4 @@
-"""Programs that misbehave: one line each, and the next state is asked as if nothing had happened."""
+"""Programs that misbehave are reported in one line, and the next state is asked as usual."""
 
 from __future__ import annotations
 

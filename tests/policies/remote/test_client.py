@@ -1,4 +1,4 @@
-"""Our client against our server, against servers that misbehave, and against none."""
+"""Our client with our server, with servers that misbehave, and without a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Without grpcio: one line that says what to install."""
+"""Without grpcio, one line says what to install."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's task matched with ours by name."""
+"""The server's task is matched with ours by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes of the messages, alone and against protobuf."""
+"""The bytes of the messages, alone and compared with protobuf."""
 
 from __future__ import annotations
 

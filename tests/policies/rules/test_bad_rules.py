@@ -1,4 +1,4 @@
-"""Texts that are no rules, and rules for another domain: one line each, with the line of the file."""
+"""Texts that are not rules, and rules for another domain, are refused in one line with the line of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule policies: what they permit, against the naive twin, and those of the zoo against the truth."""
+"""Rule policies: what they permit agrees with the naive version, and those of the zoo with the truth."""
 
 from __future__ import annotations
 

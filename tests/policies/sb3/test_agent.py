@@ -1,4 +1,4 @@
-"""Archives of agents: their networks, what else they say, and bad ones in one line."""
+"""Archives of agents: their networks, what else they contain, and wrong ones, refused in one line."""
 
 from __future__ import annotations
 

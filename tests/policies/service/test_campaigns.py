@@ -1,4 +1,4 @@
-"""Campaigns whose policy lives at the service: the same records, whoever dies."""
+"""Campaigns whose policy is at the service have the same records, whichever process ends."""
 
 from __future__ import annotations
 

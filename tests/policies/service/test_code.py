@@ -1,4 +1,4 @@
-"""Python policies at the service are what the same spec means without it: in every folder, whatever changes."""
+"""Python policies at the service decide as without it, in every folder, whatever changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inference service: who is asked together, who may die, and that nothing is left behind."""
+"""The inference service: which questions share a batch, which processes may end, and that nothing is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same answers as the original package, where it is installed."""
+"""Sketches give the same answers as the original package, where it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are no sketch, or none for the task: one line that says what, where and what was expected."""
+"""Files that are not a sketch, or not for the task, are refused in one line that says what was expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the sketches that come with Misstep, and that nothing is wrong with those of the tests."""
+"""The known bugs of the sketches that come with Misstep; those of the tests have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features and permitted steps of the native core against the slow twin."""
+"""Features and permitted steps of the native core agree with the slow version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values against their definition; the two ways to choose; which tasks a ranker fits."""
+"""Values agree with their definition; the two ways to choose; which tasks a ranker fits."""
 
 from __future__ import annotations
 

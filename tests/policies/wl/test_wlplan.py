@@ -1,4 +1,4 @@
-"""Values against wlplan itself, where it is installed, and runs of published rankers, where they are at hand."""
+"""Values agree with wlplan, where it is installed, and runs with those of published rankers."""
 
 from __future__ import annotations
 

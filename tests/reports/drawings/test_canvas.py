@@ -1,4 +1,4 @@
-"""Text of others does no harm, pictures have a bound, and places lie apart."""
+"""Names in files do no harm, pictures have a largest size, and places do not overlap."""
 
 from __future__ import annotations
 

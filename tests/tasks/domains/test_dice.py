@@ -1,4 +1,4 @@
-"""Random draws: fixed by the key, uniform, and complete."""
+"""Random draws depend only on the key, are uniform, and reach every value."""
 
 from __future__ import annotations
 

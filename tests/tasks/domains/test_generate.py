@@ -1,4 +1,4 @@
-"""Instances are reproducible, and wrong requests get an answer that helps."""
+"""Instances are reproducible, and wrong requests get a helpful error."""
 
 from __future__ import annotations
 

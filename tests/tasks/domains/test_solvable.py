@@ -1,4 +1,4 @@
-"""Every instance is solvable, which a search shows."""
+"""Every instance is solvable, as a search shows."""
 
 from __future__ import annotations
 

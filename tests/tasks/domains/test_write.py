@@ -1,4 +1,4 @@
-"""Instances on disk: whole files or none, and no silent overwriting."""
+"""Instances on disk are whole files or none, and nothing is overwritten silently."""
 
 from __future__ import annotations
 

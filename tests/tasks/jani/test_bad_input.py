@@ -1,4 +1,4 @@
-"""One clear line for each thing that can be wrong with a model."""
+"""Each kind of mistake in a model is reported in one clear line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions in words: what they mean, against Python's own reading, and what is said of those that mean nothing."""
+"""Conditions in words: their meaning agrees with Python's, and conditions without a meaning are refused."""
 
 from __future__ import annotations
 

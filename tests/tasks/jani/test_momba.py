@@ -1,4 +1,4 @@
-"""The same successors as another implementation of JANI."""
+"""The successors are the same as in another implementation of JANI."""
 
 from __future__ import annotations
 
