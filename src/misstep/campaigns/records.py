@@ -14,6 +14,7 @@ import dataclasses
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from misstep.campaigns.rows import KINDS, VERDICTS, Ids, Values
@@ -258,7 +259,7 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain lists, dictionaries, numbers and texts."""
-        plain: dict[str, Any] = _plain(dataclasses.asdict(self))
+        plain: dict[str, Any] = _plain(self)
         return plain
 
     def as_row(self) -> dict[str, Any]:
@@ -368,12 +369,27 @@ def fields(kind: type) -> Iterator[tuple[str, str]]:
         yield option.name, option.metadata["description"]
 
 
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
+@cache
+def field_names(kind: type) -> tuple[str, ...]:
+    """The names of the fields, in the order in which they are written."""
+    return tuple(own.name for own in dataclasses.fields(kind))
+
+
 def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
+    """As `dataclasses.asdict` with lists for tuples, without its copies of every number, which take ten times as long."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is tuple or kind is list:
+        if _ATOMS.issuperset(map(type, value)):
+            return list(value)
         return [_plain(inner) for inner in value]
-    return value
+    if kind is dict:
+        return {key: _plain(inner) for key, inner in value.items()}
+    return {name: _plain(getattr(value, name)) for name in field_names(kind)}
 
 
 __all__ = [
@@ -395,6 +411,7 @@ __all__ = [
     "contradiction_text",
     "deviations_text",
     "fault_text",
+    "field_names",
     "fields",
     "headline",
     "interval_text",

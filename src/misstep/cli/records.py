@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from misstep.cli.campaigns import Folder, open_folder
-from misstep.cli.output import print_json, print_table
+from misstep.cli.output import print_json, print_json_text, print_table
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,8 +74,10 @@ def records_command(
             and wanted_kind in (None, record.kind)
         )
         if as_json:
+            from misstep.campaigns.lines import record_line
+
             for record in chosen:
-                print_json(record.as_dict())
+                print_json_text(record_line(record))
         else:
             _print_table(chosen, campaign.settings.model is not None)
     return 0
