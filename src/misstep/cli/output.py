@@ -66,8 +66,10 @@ def print_json(result: Mapping[str, Any]) -> None:
 
 
 def print_json_text(text: str) -> None:
-    """Print one JSON object that is text already."""
-    sys.stdout.write(json_text(text) + "\n")
+    """Print one JSON object that is text already, of ASCII alone as our encoders write it."""
+    # Past the stream that writes out controls: JSON has none, and looking for them takes long in many megabytes.
+    target: TextIO = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
+    target.write(json_text(text) + "\n")
 
 
 def columns(stream: TextIO) -> int | None:
