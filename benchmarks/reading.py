@@ -177,7 +177,9 @@ def measured(folder: Path, world: str, outputs: Path, only: str) -> dict[str, An
             policy=OTHER[world],
         ).split()
         own = watched(words, outputs / f"{world} {name.replace('/', '-')}.txt")
-        if "{copy}" not in text and not name.startswith(("retest", "report", "export tests", "export baseline")):
+        if "{copy}" not in text and not name.startswith(
+            ("retest", "report", "export tests", "export baseline")
+        ):
             own["head"] = watched(words)["seconds"]
         results[name] = own
         remark(f"{world}, {name}: {own}")

@@ -10,6 +10,7 @@ from misstep.campaigns import parts
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.tables import Findings
 from misstep.campaigns.view import make_view
+from misstep.errors import UsageError
 from support.made_up import large_campaign
 
 
@@ -51,3 +52,29 @@ def test_a_record_alone_is_the_one_among_all(campaign: Campaign) -> None:
             campaign._content.findings(record.task),
         )
         assert make_view(task, findings).alone(record.number) == record
+
+
+def test_a_record_that_is_asked_for_is_read_alone(campaign: Campaign) -> None:
+    known = {record.id: record for record in campaign.iter_records()}
+    assert campaign.folder is not None
+    with open_campaign(campaign.folder) as again:
+        for handle in list(known)[::11]:
+            assert again.record(handle) == known[handle]
+        assert "records" not in again.__dict__
+        for handle in ("nothing:0", "0", f"{list(known)[0]}0000", "-1", "task:", "p:٣", "p:01"):
+            with pytest.raises(UsageError, match="no record"):
+                again.record(handle)
+
+
+def test_brief_records_leave_out_words_alone(campaign: Campaign) -> None:
+    for brief, whole in zip(
+        campaign.iter_records(brief=True), campaign.iter_records(), strict=True
+    ):
+        assert brief.facts == brief.run.names == ()
+        assert (brief.id, brief.verdict, brief.kind, brief.family, brief.run.operators) == (
+            whole.id,
+            whole.verdict,
+            whole.kind,
+            whole.family,
+            whole.run.operators,
+        )
