@@ -379,7 +379,7 @@ def field_names(kind: type) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """As `dataclasses.asdict` with lists for tuples, without its copies of every number, which take ten times as long."""
+    """As `dataclasses.asdict` with lists for tuples; not copying every number makes it ten times as fast."""
     kind = type(value)
     if kind in _ATOMS:
         return value

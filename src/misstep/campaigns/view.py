@@ -90,6 +90,7 @@ class View(ABC):
         self.best: dict[int, VerdictRow] = {}
         self.faults: dict[int, list[FaultRow]] = {}
         self.blamed: set[int] = set()
+        self.version: tuple[int, int] | None = None  # of the store, when that was read
         self.chooser: str | None = None
         self.contradicted: dict[Values, ContradictionRow] = {}
         # Facts of the states of `faults`, by the identity of the row: a run may lead through many records.
@@ -108,6 +109,13 @@ class View(ABC):
             self.faults.setdefault(fault.run, []).append(fault)
         self.said = {}
         self.blamed = part.blamed
+        version = self.findings.store.version
+        if version != self.version:
+            self.version = version
+            self.read_common()
+
+    def read_common(self) -> None:
+        """Read what all parts share; again only if something was written meanwhile."""
         self.chooser = read_nature(self.findings.store).pair
         self.contradicted = {row.state: row for row in self.findings.contradictions()}
 
@@ -367,8 +375,8 @@ class ModelView(View):
         self.shared = SharedStrategies(task, findings)
         self.risks: dict[int, RiskRow] = {}
 
-    def take(self, part: Part) -> None:
-        super().take(part)
+    def read_common(self) -> None:
+        super().read_common()
         self.risks = read_risks(self.findings)
 
     def record(self, state: StateRow) -> Record:
