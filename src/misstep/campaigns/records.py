@@ -14,7 +14,6 @@ import dataclasses
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from misstep.campaigns.rows import KINDS, VERDICTS, Ids, Values
@@ -372,10 +371,14 @@ def fields(kind: type) -> Iterator[tuple[str, str]]:
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
-@cache
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
 def field_names(kind: type) -> tuple[str, ...]:
     """The names of the fields, in the order in which they are written."""
-    return tuple(own.name for own in dataclasses.fields(kind))
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(own.name for own in dataclasses.fields(kind))
+    return _FIELDS[kind]
 
 
 def _plain(value: Any) -> Any:

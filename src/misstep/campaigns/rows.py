@@ -369,7 +369,7 @@ def values_of(text: str) -> Values:
     return _values(_list(text))
 
 
-def _states_of(text: str) -> tuple[Values, ...]:
+def _states_of(text: Any) -> tuple[Values, ...]:
     if isinstance(text, str) and _STATES.fullmatch(text) is not None:
         return tuple(map(tuple, _decode(text)[0]))
     return tuple(_values(state) for state in _list(text))

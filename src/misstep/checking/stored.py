@@ -259,7 +259,10 @@ class Store:
         return self._rows(table, columns, "WHERE task = ? ORDER BY 1", task)
 
     def _rows(self, table: str, columns: str, rest: str, *values: int) -> Iterator[tuple[Any, ...]]:
-        yield from self.connection.execute(f"SELECT {columns} FROM {table} {rest}", values)
+        # Not `yield from`: after Ctrl-C it would close the cursor, maybe after its connection.
+        found = self.connection.execute(f"SELECT {columns} FROM {table} {rest}", values)
+        for row in found:  # noqa: UP028
+            yield row
 
 
 def _refuse_strange(connection: sqlite3.Connection) -> None:
