@@ -33,7 +33,6 @@ BALLS = (8, 9)
 PLANNING, MODEL = "planning", "model"
 POLICY = {PLANNING: "noisy:0.05:1+heuristic:ff", MODEL: "random:1"}
 OTHER = {PLANNING: "noisy:0.1:2+heuristic:ff", MODEL: "random:2"}
-RECORD = {PLANNING: "p9:7000", MODEL: "twl:15000"}  # a bug in the middle
 
 # {world} is the campaign, {other} that of another policy on the same states, {copy} a copy that may be written to.
 COMMANDS = {
@@ -104,6 +103,15 @@ def _run(*words: str) -> None:
         raise SystemExit(made.stderr.decode())
 
 
+def middle_bug(campaign: Path) -> str:
+    """The id of a bug in the middle of the campaign."""
+    found = subprocess.run(
+        misstep("records", str(campaign), "--verdict", "BUG"), stdout=subprocess.PIPE
+    )
+    rows = found.stdout.decode().splitlines()
+    return rows[len(rows) // 2].split()[0]
+
+
 def watched(words: list[str], output: Path | None = None) -> dict[str, Any]:
     """A program of its own; without a file for its output, the reader goes away after the first line."""
     terminal, own = pty.openpty()
@@ -157,6 +165,7 @@ def watched(words: list[str], output: Path | None = None) -> dict[str, Any]:
 
 def measured(folder: Path, world: str, outputs: Path, only: str) -> dict[str, Any]:
     results: dict[str, Any] = {}
+    bug = middle_bug(folder / world)
     for name, text in COMMANDS.items():
         if only and only not in name:
             continue
@@ -174,7 +183,7 @@ def measured(folder: Path, world: str, outputs: Path, only: str) -> dict[str, An
             copy=copy,
             kind="costly" if world == PLANNING else "unsafe",
             task="p8" if world == PLANNING else "twl",
-            record=RECORD[world],
+            record=bug,
             policy=OTHER[world],
         ).split()
         own = watched(words, outputs / f"{world} {name.replace('/', '-')}.txt")
