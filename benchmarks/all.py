@@ -39,6 +39,7 @@ NAMES = (
     "confirming",
     "storing",
     "retest",
+    "reading",
     "shrinking",
     "published",
     "cluster",

@@ -55,7 +55,7 @@ IN_CAMPAIGNS = [
     ["tables"],
     ["units", "parts", "lent", "risks", "strategies"],
     ["shared"],
-    ["view"],
+    ["view", "lines"],
     ["confirm"],
     ["planning", "models"],
     ["workers", "costs"],

@@ -14,6 +14,7 @@ import pytest
 
 from misstep.checking import CheckError
 from misstep.checking.campaign import check_database
+from misstep.checking.stored import Store
 from support import jani
 from support.stored_campaigns import stored_model
 
@@ -99,3 +100,12 @@ def test_damaged_models_are_reported_in_one_line(seed: int) -> None:
         copy = copied()
         copy.execute("UPDATE tasks SET source = ?", (zlib.compress(json.dumps(source).encode()),))
         answers(copy)
+
+
+def test_rows_of_which_only_some_were_read_end_after_their_connection() -> None:
+    """As after Ctrl-C, where nobody can say what is closed first."""
+    connection = copied()
+    rows = Store(connection)._rows("states", "number", "ORDER BY 1")
+    assert next(rows) == (0,)
+    connection.close()
+    rows.close()

@@ -23,13 +23,14 @@ from misstep.campaigns.arguments import (
     check_truth,
 )
 from misstep.campaigns.damage import noticing_damage
-from misstep.campaigns.handles import find_record
+from misstep.campaigns.handles import find_record, place_of
 from misstep.campaigns.records import Record
+from misstep.campaigns.rows import Values
 from misstep.campaigns.settings import MODEL, Settings, check_oracle
 from misstep.campaigns.store import Store, open_store
 from misstep.campaigns.summary import Summary, blame_of, summarise
 from misstep.campaigns.tables import Content, PolicyIdentity
-from misstep.campaigns.view import read_records
+from misstep.campaigns.view import read_record, read_records
 from misstep.errors import InputFormatError, UsageError
 from misstep.tasks.load import AnyTask
 
@@ -105,11 +106,14 @@ class Campaign:
         with self._store.keeping_rows():
             yield
 
-    def iter_records(self, task: str | None = None) -> Iterator[Record]:
-        """Iterate over the records, of one task if it is named, without holding all of them in memory."""
+    def iter_records(self, task: str | None = None, *, brief: bool = False) -> Iterator[Record]:
+        """Iterate over the records, of one task if it is named, without holding all of them in memory.
+
+        With `brief`, facts, walks and the names of operators are left out, which is faster.
+        """
         with noticing_damage(self._store):
             for name in self._content.task_names() if task is None else [task]:
-                yield from read_records(self._content, name)
+                yield from read_records(self._content, name, brief=brief)
 
     @cached_property
     def records(self) -> list[Record]:
@@ -163,7 +167,26 @@ class Campaign:
 
     def record(self, handle: Record | str | int) -> Record:
         """The record with an id (`TASK:NUMBER`); the number is enough if there is only one task."""
-        return find_record(self.records, self._content.task_names(), handle, self._store.where)
+        names = self._content.task_names()
+        if "records" not in self.__dict__:
+            found = self._record_alone(handle, names)
+            if found is not None:
+                return found
+        return find_record(self.records, names, handle, self._store.where)
+
+    def _record_alone(self, handle: Record | str | int, names: list[str]) -> Record | None:
+        """A record that is read without the others; None if there is no such record, or to be looked for in all."""
+        place = place_of(handle, names)
+        if place is None or place[0] not in names:
+            return None
+        with noticing_damage(self._store):
+            return read_record(self._content, *place)
+
+    def _verdicts(self, task: str) -> dict[Values, str]:
+        """The verdict on each state of a task."""
+        if "records" in self.__dict__:
+            return {own.state: own.verdict for own in self.records if own.task == task}
+        return {own.state: own.verdict for own in self.iter_records(task, brief=True)}
 
     def explain(
         self, bug: Record | str | int, *, deeper: bool = False, time_limit: float | None = None
@@ -174,10 +197,8 @@ class Campaign:
         check_truth("deeper", deeper)
         check_seconds("time_limit", time_limit)
         record = self.record(bug)
-        verdicts = {
-            other.state: other.verdict for other in self.records if other.task == record.task
-        }
         task = self._content.task(record.task)
+        verdicts = self._verdicts(record.task) if task.world == MODEL else {}
         with noticing_damage(self._store):
             explanation = explain_record(task, record, self.settings, verdicts)
         if deeper:

@@ -37,10 +37,14 @@ def read_parts(findings: Findings) -> Iterator[Part]:
             part = Part(*rows, findings.marked("blamed"))
         yield part
         return
-    first, size = 0, FIRST
+    first, size, blamed = 0, FIRST, set[int]()
+    version: tuple[int, int] | None = None
     while True:
         with store.snapshot():
-            part = _between(findings, first, first + size - 1)
+            # The marks of all states are read once, and again only if something was written meanwhile.
+            if store.version != version:
+                version, blamed = store.version, findings.marked("blamed")
+            part = _between(findings, first, first + size - 1, blamed)
         if not part.states:
             return
         yield part
@@ -49,7 +53,7 @@ def read_parts(findings: Findings) -> Iterator[Part]:
 
 def read_alone(findings: Findings, number: int) -> Part:
     """Read one state, the states of its walk, and the state it was found from with its verdicts."""
-    last = _between(findings, number, number)
+    last = _between(findings, number, number, findings.marked("blamed"))
     before: list[StateRow] = []
     verdicts = list(last.verdicts)
     reference = last.states[0].reference if last.states else None
@@ -64,7 +68,7 @@ def read_alone(findings: Findings, number: int) -> Part:
     return last._replace(states=[*reversed(before), *last.states], verdicts=verdicts)
 
 
-def _between(findings: Findings, first: int, last: int) -> Part:
+def _between(findings: Findings, first: int, last: int, blamed: set[int]) -> Part:
     states: list[StateRow] = _rows(findings, StateRow.decoded, "states", "number", first, last)
     if not states:
         return Part([], [], [], [], set())
@@ -75,7 +79,7 @@ def _between(findings: Findings, first: int, last: int) -> Part:
         _rows(findings, RunRow.decoded, "runs", "number", *ends),
         _rows(findings, VerdictRow.decoded, "verdicts", "number", first, last, "number, rowid"),
         _rows(findings, FaultRow.decoded, "faults", "run", *ends, "run, step"),
-        findings.marked("blamed"),
+        blamed,
     )
 
 

@@ -170,7 +170,7 @@ class RunRow(NamedTuple):
     @staticmethod
     def decoded(row: Sequence[Any]) -> RunRow:
         number, outcome, cost, operators, states, named, message, seconds, permitted = row
-        passed = None if states is None else tuple(_values(state) for state in _list(states))
+        passed = None if states is None else _states_of(states)
         known = None if permitted is None else PermittedRow.decoded(permitted)
         own = (number, outcome, cost, ids_of(operators), passed, named, message, seconds, known)
         return RunRow(*own).checked()
@@ -341,6 +341,11 @@ class Event(NamedTuple):
 _IDS = re.compile(r"\[(?:-?(?:0|[1-9]\d{0,17})(?:,-?(?:0|[1-9]\d{0,17}))*)?\]", re.ASCII)
 
 
+_NUMBER = r"-?(?:0|[1-9]\d{0,17})"
+_STATE = rf"\[{_NUMBER}(?:,{_NUMBER})*\]"
+_STATES = re.compile(rf"\[{_STATE}(?:,{_STATE})*\]", re.ASCII)
+
+
 def _is_plain(text: object) -> bool:
     """Whether a list is written as we write it, so that nothing strange needs to be looked for."""
     return isinstance(text, str) and _IDS.fullmatch(text) is not None
@@ -362,6 +367,12 @@ def values_of(text: str) -> Values:
     if _is_plain(text) and len(text) > 2:
         return tuple(_decode(text)[0])
     return _values(_list(text))
+
+
+def _states_of(text: Any) -> tuple[Values, ...]:
+    if isinstance(text, str) and _STATES.fullmatch(text) is not None:
+        return tuple(map(tuple, _decode(text)[0]))
+    return tuple(_values(state) for state in _list(text))
 
 
 def ids_of(text: str) -> Ids:

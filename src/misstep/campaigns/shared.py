@@ -7,6 +7,7 @@ so that this works after the campaign is closed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from misstep.campaigns.records import Witness
@@ -33,7 +34,9 @@ class SharedStrategies:
         self._findings = findings
         self._packed: dict[int, tuple[int, bytes]] = {}
         self._unpacked: dict[int, SharedStrategy] = {}
-        self._last: tuple[int, Values, Part] | None = None  # strategy and size are asked together
+        self._texts: dict[int, dict[int, str]] = {}  # of states of the unpacked ones, as JSON
+        self._last: tuple[int, Values, list[int]] | None = None  # strategy and size: asked together
+        self._part: Part | None = None  # of the last one
 
     def witness(self, number: int, state: Values) -> Witness:
         if number not in self._packed:
@@ -53,24 +56,43 @@ class SharedStrategies:
             if len(own.columns) != self.width or max(own.labels) >= len(self.labels):
                 raise self._damaged(number, "it belongs to another model")
             while len(self._unpacked) >= KEPT:
-                del self._unpacked[next(iter(self._unpacked))]
+                oldest = next(iter(self._unpacked))
+                del self._unpacked[oldest]
+                self._texts.pop(oldest, None)
             self._unpacked[number] = own
         return self._unpacked[number]
 
     def part(self, number: int, state: Values) -> Part:
         """The part of a strategy that is reachable from a state."""
-        if self._last is None or self._last[:2] != (number, state):
+        found = self.reachable(number, state)
+        if self._part is None:
             shared = self.strategy(number)
+            states, labels = shared.states, shared.labels
+            self._part = tuple((states[i], labels[i], self.labels[labels[i]]) for i in found)
+        return self._part
+
+    def reachable(self, number: int, state: Values) -> list[int]:
+        """The states of that part, by their numbers in the strategy."""
+        if self._last is None or self._last[:2] != (number, state):
             try:
-                found = shared.reachable(state)
+                found = self.strategy(number).reachable(state)
             except MisstepError as error:
                 raise self._damaged(number, str(error)) from error
             if not found:
                 raise self._damaged(number, "it does not have a state that rests on it")
-            labels = shared.labels
-            part = tuple((shared.states[i], labels[i], self.labels[labels[i]]) for i in found)
-            self._last = (number, state, part)
+            self._last, self._part = (number, state, found), None
         return self._last[2]
+
+    def part_as_json(self, number: int, state: Values, encode: Callable[[object], str]) -> str:
+        """The part as JSON. Each state of a strategy is written once, however many records show it."""
+        found = self.reachable(number, state)
+        shared = self.strategy(number)
+        texts = self._texts.setdefault(number, {})
+        for i in found:
+            if i not in texts:
+                label = shared.labels[i]
+                texts[i] = encode((shared.states[i], label, self.labels[label]))
+        return f"[{', '.join(map(texts.__getitem__, found))}]"
 
     def _damaged(self, number: int, why: str) -> InputFormatError:
         return InputFormatError(f"a damaged row: strategy {number}: {why}", where=self.where)
@@ -93,7 +115,13 @@ class SharedWitness(Witness):
 
     @property
     def size(self) -> int:
-        return len(self.strategy)
+        shared, number, state = self.__dict__["_origin"]
+        return len(shared.reachable(number, state))
+
+    def strategy_as_json(self, encode: Callable[[object], str]) -> str:
+        shared, number, state = self.__dict__["_origin"]
+        text: str = shared.part_as_json(number, state, encode)
+        return text
 
     def __reduce__(self) -> tuple[type[Witness], tuple[Any, ...]]:
         """Pickle as a plain witness, independent of the campaign."""

@@ -313,6 +313,12 @@ class Store(Transactions):
         with closing(self.stream(query, task, *ends)) as rows, uncollected():
             return [decode(row) for row in rows]
 
+    @property
+    def version(self) -> tuple[int, int]:
+        """A value that changes with every change of the database, by this program or another one."""
+        changes = self.connection.total_changes
+        return int(self.rows("PRAGMA data_version")[0][0]), changes
+
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """What a query finds."""
         with self._translated:

@@ -62,6 +62,11 @@ def read_records(content: Content, task: str, *, brief: bool = False) -> Iterato
     yield from view.records()
 
 
+def read_record(content: Content, task: str, number: int) -> Record | None:
+    """One record, read without the others; None if there is no state of this number with a verdict."""
+    return make_view(content.task(task), content.findings(task)).alone_if_there(number)
+
+
 def make_view(task: AnyTask, findings: Findings) -> View:
     return ModelView(task, findings) if isinstance(task, JaniTask) else PlanningView(task, findings)
 
@@ -85,8 +90,11 @@ class View(ABC):
         self.best: dict[int, VerdictRow] = {}
         self.faults: dict[int, list[FaultRow]] = {}
         self.blamed: set[int] = set()
+        self.version: tuple[int, int] | None = None  # of the store, when that was read
         self.chooser: str | None = None
         self.contradicted: dict[Values, ContradictionRow] = {}
+        # Facts of the states of `faults`, by the identity of the row: a run may lead through many records.
+        self.said: dict[int, tuple[str, ...]] = {}
 
     def take(self, part: Part) -> None:
         """Use the rows of a part for the next records."""
@@ -99,7 +107,15 @@ class View(ABC):
         self.faults = {}
         for fault in part.faults:
             self.faults.setdefault(fault.run, []).append(fault)
+        self.said = {}
         self.blamed = part.blamed
+        version = self.findings.store.version
+        if version != self.version:
+            self.version = version
+            self.read_common()
+
+    def read_common(self) -> None:
+        """Read what all parts share; again only if something was written meanwhile."""
         self.chooser = read_nature(self.findings.store).pair
         self.contradicted = {row.state: row for row in self.findings.contradictions()}
 
@@ -114,6 +130,15 @@ class View(ABC):
         """One record, read without the others."""
         with self.findings.store.snapshot():
             self.take(read_alone(self.findings, number))
+        return self.record(self.states[number])
+
+    def alone_if_there(self, number: int) -> Record | None:
+        """The same of a number that somebody has typed."""
+        with self.findings.store.snapshot():
+            part = read_alone(self.findings, number)
+        if not any(own.number == number for own in part.verdicts):
+            return None
+        self.take(part)
         return self.record(self.states[number])
 
     def record(self, state: StateRow) -> Record:
@@ -175,10 +200,14 @@ class View(ABC):
     def fault(self, run: RunRow, first: int) -> Iterator[Fault]:
         for fault in self.faults.get(run.number, ()):
             if fault.step >= first:
+                said = self.said.get(id(fault))
+                if said is None:
+                    said = () if self.brief else self.facts(fault.state)
+                    self.said[id(fault)] = said
                 yield Fault(
                     fault.step - first,
                     fault.state,
-                    self.facts(fault.state),
+                    said,
                     self.decision(fault.decision),
                     self.decision(fault.better),
                     (fault.low, fault.high),
@@ -234,11 +263,9 @@ class PlanningView(View):
         self.names = task.operator_names
         self.costs = [task.cost(op) for op in range(task.operator_count)]
         self.gaps: dict[int, values.Interval] = {}  # of all states that came up
-        self.said: dict[Values, tuple[str, ...]] = {}  # facts: faults of many runs are of one state
 
     def take(self, part: Part) -> None:
         super().take(part)
-        self.said = {}
         if self.brief:
             return
         self.gaps.update((number, _gap(best)) for number, best in self.best.items())
@@ -348,8 +375,8 @@ class ModelView(View):
         self.shared = SharedStrategies(task, findings)
         self.risks: dict[int, RiskRow] = {}
 
-    def take(self, part: Part) -> None:
-        super().take(part)
+    def read_common(self) -> None:
+        super().read_common()
         self.risks = read_risks(self.findings)
 
     def record(self, state: StateRow) -> Record:
@@ -442,6 +469,7 @@ __all__ = [
     "make_view",
     "radius_of",
     "rank",
+    "read_record",
     "read_records",
     "whole_walk",
 ]

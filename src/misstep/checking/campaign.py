@@ -72,6 +72,8 @@ def check_database(
 
 def _checked(store: Store, progress: Progress | None, report: CampaignReport) -> CampaignReport:
     total, done = store.count_states(), 0
+    if progress is not None:
+        progress(0, total)  # reading all rows and the first record may take long
     for task in store.tasks():
         for finding in _findings(store, task, report):
             report.findings.append(finding)

@@ -12,7 +12,7 @@ import math
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -258,8 +258,13 @@ class Store:
     def _of(self, table: str, columns: str, task: int) -> Iterator[tuple[Any, ...]]:
         return self._rows(table, columns, "WHERE task = ? ORDER BY 1", task)
 
-    def _rows(self, table: str, columns: str, rest: str, *values: int) -> Iterator[tuple[Any, ...]]:
-        yield from self.connection.execute(f"SELECT {columns} FROM {table} {rest}", values)
+    def _rows(
+        self, table: str, columns: str, rest: str, *values: int
+    ) -> Generator[tuple[Any, ...], None, None]:
+        # Not `yield from`: after Ctrl-C it would close the cursor, maybe after its connection.
+        found = self.connection.execute(f"SELECT {columns} FROM {table} {rest}", values)
+        for row in found:  # noqa: UP028
+            yield row
 
 
 def _refuse_strange(connection: sqlite3.Connection) -> None:

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from misstep.cli.colours import STYLES, write
-from misstep.cli.plain import to_json
+from misstep.cli.plain import json_text, to_json
 from misstep.escaping import escaped
 from misstep.fitting import fitted, paragraph
 
@@ -63,6 +63,13 @@ def keep_output_clean() -> bool:
 
 def print_json(result: Mapping[str, Any]) -> None:
     sys.stdout.write(to_json(result) + "\n")
+
+
+def print_json_text(text: str) -> None:
+    """Print one JSON object that is text already, of ASCII alone as our encoders write it."""
+    # Past the stream that writes out controls: JSON has none, and looking for them takes long in many megabytes.
+    target: TextIO = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
+    target.write(json_text(text) + "\n")
 
 
 def columns(stream: TextIO) -> int | None:

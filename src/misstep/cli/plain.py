@@ -21,7 +21,12 @@ from misstep.escaping import escaped
 
 def to_json(value: object) -> str:
     """JSON without control characters. The standard library does not escape DEL, the last control of ASCII."""
-    return json.dumps(value).replace("\x7f", "\\u007f")
+    return json_text(json.dumps(value))
+
+
+def json_text(text: str) -> str:
+    """The same of JSON that is text already."""
+    return text.replace("\x7f", "\\u007f")
 
 
 class PlainStream:
@@ -54,4 +59,4 @@ def plain_output() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-__all__ = ["plain_output", "to_json"]
+__all__ = ["json_text", "plain_output", "to_json"]

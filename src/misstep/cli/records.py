@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from misstep.cli.campaigns import Folder, open_folder
-from misstep.cli.output import print_json, print_table
+from misstep.cli.output import counting, print_json, print_json_text, print_table, waiting
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ OF_TASKS = ("cost", "bounds", "gap")
 OF_MODELS = ("radius",)
 LAST = ("faults", "seconds")
 
+REPORTED = 100  # records from one report of progress to the next
 UNSOLVABLE = "UNSOLVABLE"  # among the OPTIMAL ones
 
 
@@ -61,24 +64,48 @@ def records_command(
         from misstep.campaigns.records import KINDS, VERDICTS
 
         if metrics:
-            _print_metrics(campaign.metrics(), as_json)
+            with waiting("reading records"):
+                found = campaign.metrics()
+            _print_metrics(found, as_json)
             return 0
 
         words = (*VERDICTS, UNSOLVABLE)
         wanted = _one_of("--verdict", verdict, words)
         wanted_kind = _one_of("--kind", kind, KINDS)
-        chosen = (
+        chosen = _awaited(
             record
-            for record in campaign.iter_records(task)
+            for record in _counted(campaign.iter_records(task, brief=not as_json))
             if wanted in (None, UNSOLVABLE if record.is_unsolvable else record.verdict)
             and wanted_kind in (None, record.kind)
         )
         if as_json:
+            from misstep.campaigns.lines import RecordLines
+
+            lines = RecordLines()
             for record in chosen:
-                print_json(record.as_dict())
+                print_json_text(lines.line(record))
         else:
             _print_table(chosen, campaign.settings.model is not None)
     return 0
+
+
+def _counted(records: Iterator[Record]) -> Iterator[Record]:
+    """The records, with a line of progress on the terminal if they are not printed there themselves."""
+    if sys.stdout.isatty():
+        yield from records
+        return
+    with counting("reading records", "records") as report:
+        for number, record in enumerate(records):
+            if number % REPORTED == 0:
+                report(number)
+            yield record
+
+
+def _awaited(records: Iterator[Record]) -> Iterator[Record]:
+    """The records, with a line of progress until the first one is found."""
+    with waiting("reading records", sys.stdout.isatty()):
+        first = list(islice(records, 1))
+    yield from chain(first, records)
 
 
 def _print_metrics(metrics: dict[str, Any], as_json: bool) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 WITNESS, EXPLORED = "witness", "all runs"  # instead of the oracle that decided
 SHOWN = 20  # steps that are shown of a run without a particular end
+KEPT = 4  # strategies of the other campaign that are unpacked at one time
 NO_STRATEGY = "a strategy of the other campaign does not hold, and was left out"
 UNDECIDED = "states were left undecided, because the policy failed"
 LARGEST_PROOF = 200  # states of a safe envelope that are kept
@@ -319,15 +320,24 @@ class _Tester:
         return lent if near else None
 
     def _read_lent(self, number: int) -> SharedStrategy | None:
-        """Read and check a strategy, once for all states that rest on it."""
-        packed = self.payload.strategies[number]
+        """Read and check a strategy, once for all states that rest on it; those of other units are kept, too."""
+        packed, known = self.payload.strategies[number], self.work.lent
+        if number not in known or known[number][0] != packed:
+            while len(known) >= KEPT:
+                del known[next(iter(known))]
+            known[number] = packed, self._checked(packed)
+        strategy = known[number][1]
+        if strategy is None:
+            self.limits.append(NO_STRATEGY)
+        return strategy
+
+    def _checked(self, packed: Packed) -> SharedStrategy | None:
         try:
             strategy = read_shared(packed.content, packed.states)
             if self.work.checker.accepted(self.system, strategy, [], math.inf):
                 return strategy
         except (MisstepError, ValueError):
             pass
-        self.limits.append(NO_STRATEGY)
         return None
 
     def add_severity(self) -> None:

@@ -17,6 +17,7 @@ from misstep.campaigns.models.witnesses import BatchWitnesses
 from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
+from misstep.checking.shared import SharedStrategy
 from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.policies.load import load_policy
 from misstep.safety.decider import Answer, Decider, Stock
@@ -91,6 +92,8 @@ class ModelWork(Work):
         self._source = policy
         self._batch_size = batch_size
         self._calls_before = 0  # on engines that are forgotten
+        # In a retest: strategies of the other campaign that were read, None for one that does not hold.
+        self.lent: dict[int, tuple[Packed, SharedStrategy | None]] = {}
         self._room = room()
         self._bind()
 

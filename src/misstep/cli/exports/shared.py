@@ -46,10 +46,13 @@ def _opened(folder: Path) -> Campaign:
 
 @contextmanager
 def opened_all(folders: Sequence[Path], *, quiet: bool = False) -> Iterator[list[Campaign]]:
-    """Open the campaigns of several folders, with progress on a terminal unless the work prints something itself."""
+    """Open the campaigns of several folders, with progress on a terminal.
+
+    `quiet`: the work prints something itself, so a line would be in its way if both go to a terminal.
+    """
     with ExitStack() as stack:
         campaigns = [stack.enter_context(_opened(folder)) for folder in folders]
-        stack.enter_context(waiting("exporting", not quiet))
+        stack.enter_context(waiting("exporting", not (quiet and sys.stdout.isatty())))
         yield campaigns
 
 

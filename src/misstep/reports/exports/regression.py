@@ -204,7 +204,7 @@ class _Made:
         before: dict[str, Any] = {"outcome": record.run.outcome, "operators": names}
         if isinstance(task, JaniTask):
             if len(names) <= _LONGEST_RUN:
-                before["states"] = [list(state) for state in record.run.states or ()]
+                before["states"] = list(record.run.states or ())
             state: Any = dict(zip(task.variable_names, record.state, strict=True))
             witness = _strategy(record)
             settings = {
@@ -253,7 +253,7 @@ def _strategy(record: Record) -> dict[str, Any]:
         return {"strategy": None, "size": record.witness.size}
     on_run = set(record.run.states or ())
     small = len(strategy) <= _LARGEST_STRATEGY
-    shown = [[list(s), label] for s, _, label in strategy if small or s in on_run]
+    shown = [[s, label] for s, _, label in strategy if small or s in on_run]
     return {"strategy": shown, "size": record.witness.size}
 
 

@@ -64,7 +64,8 @@ class Collected:
         """What is known of the states of a model, which runs pass again and again."""
         if not book.is_model:
             return {}
-        return {record.state: record.verdict for record in self.campaign.iter_records(name)}
+        records = self.campaign.iter_records(name, brief=True)
+        return {record.state: record.verdict for record in records}
 
     def _described(self, chunks: Chunks, details: Details) -> dict[str, Any]:
         summary, campaign = self.summary, self.campaign

@@ -151,7 +151,7 @@ def _strategy(record: Record) -> list[list[Any]] | None:
         return None
     passed = set(states)
     ordered = sorted(known, key=lambda own: own[0] not in passed)
-    return [[list(state), label] for state, label, _ in ordered[: MOST_STATES + len(states)]]
+    return [[state, label] for state, label, _ in ordered[: MOST_STATES + len(states)]]
 
 
 def _common(record: Record) -> dict[str, Any]:

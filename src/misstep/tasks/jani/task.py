@@ -25,6 +25,7 @@ Value = bool | int | float
 OutOfBounds = Literal["error", "disable"]
 Silent = Literal["refuse", "as_action", "step"]
 Scale = Literal["none", "l1"]
+MOST_TEXTS = 1000  # that are kept, of one variable
 
 
 class JaniTask:
@@ -58,6 +59,8 @@ class JaniTask:
         self.variables = core.variables  # name, type, lower and upper bound
         self.variable_names: tuple[str, ...] = tuple(v[0] for v in self.variables)
         self._locations = dict(locations)  # names of the values of location variables
+        # Of each variable: what whole numbers look like, as records say it again and again.
+        self._texts: list[dict[int, str]] = [{} for _ in self.variables]
         self._source = dict(source)
         self._chances = chances or Chances()
 
@@ -166,13 +169,20 @@ class JaniTask:
     def text(self, state: State) -> str:
         """Such as `pos=3, vel=1`."""
         self.engine.intern(state)  # checks it
-        parts = []
-        for name, value in zip(self.variable_names, state, strict=True):
-            shown = (
-                self._locations[name][int(value)] if name in self._locations else json.dumps(value)
-            )
-            parts.append(f"{name}={shown}")
-        return ", ".join(parts)
+        return ", ".join(
+            known[value]
+            if type(value) is int and value in known
+            else self._text_of(place, value)  # also of true, which would be found as 1
+            for place, (known, value) in enumerate(zip(self._texts, state, strict=True))
+        )
+
+    def _text_of(self, place: int, value: Value) -> str:
+        name, known = self.variable_names[place], self._texts[place]
+        places = self._locations.get(name)
+        text = f"{name}={json.dumps(value) if places is None else places[int(value)]}"
+        if type(value) is int and len(known) < MOST_TEXTS:
+            known[value] = text
+        return text
 
     def places(self, name: str) -> tuple[str, ...] | None:
         """The names of the values of a variable that is the location of an automaton; None for other variables."""
