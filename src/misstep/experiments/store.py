@@ -5,6 +5,8 @@ As in the store of a campaign (`campaigns/store.py`), no commit waits for the di
 of everything that a unit depends on. If the definition, a kind of step, or the number of seeds has changed, unchanged
 units keep their results, and results that are no longer needed are deleted. Results of another version of Misstep are
 computed again. A folder of another experiment or scale is refused.
+
+The folder may come from a stranger. Its tables must be ours to the letter, and no file of it may be a link.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
@@ -26,10 +28,13 @@ from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.experiments.definition import Definition, Unit, parse_definition
 from misstep.experiments.kinds import KINDS, Json
 from misstep.experiments.lines import TomlText
-from misstep.files import reason, refuse_link
+from misstep.files import reason, refuse_link, refuse_linked_folders
 
 NAME = "experiment.db"
 SCHEMA = 1
+WORK = "work"  # files of units in progress
+FOLDERS = (WORK, "policies", "report")  # inside the folder of an experiment
+_BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite beside the database
 DONE, MISSING, FAILED = "done", "missing", "failed"
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -178,6 +183,7 @@ class ResultStore:
 def begin(folder: Path, name: str, scale: str) -> ResultStore:
     """The folder of an experiment, to write to: a new one, or one of the same experiment and scale."""
     path = folder / NAME
+    refuse_linked_folders(folder, FOLDERS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         known = path.exists()
@@ -222,17 +228,46 @@ def _new(path: Path) -> sqlite3.Connection:
     with translated(path):
         connection = connect(path, "rwc")
         with _transaction(connection):
-            for statement in filter(str.strip, _TABLES.split(";")):
-                connection.execute(statement)
+            _make_tables(connection)
             connection.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
         return connection
 
 
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in filter(str.strip, _TABLES.split(";")):
+        connection.execute(statement)
+
+
 def _open(path: Path, mode: str = "rw") -> sqlite3.Connection:
     refuse_link(path, only_read=mode == "ro")
+    for end in _BESIDE:  # SQLite writes to these even for reading
+        refuse_link(path.with_name(path.name + end))
     check_file(path)
     with translated(path):
-        return connect(path, mode)
+        connection = connect(path, mode)
+    try:
+        with translated(path):
+            _check_tables(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise an error unless the tables are exactly ours: a view or a trigger would run with our queries."""
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as own:
+        _make_tables(own)
+        ours = set(own.execute(query))
+    for kind, name, *_ in sorted(set(connection.execute(query)) ^ ours, key=str):
+        raise InputFormatError(
+            f"the database is damaged or was changed by somebody: the {kind!s:.20} {name!r:.60} is missing, "
+            "changed or unknown",
+            where=str(path),
+            expected="the tables of an experiment, exactly as Misstep makes them",
+            hint="run the experiment again into another folder",
+        )
 
 
 def _check(store: ResultStore, name: str, scale: str) -> None:
