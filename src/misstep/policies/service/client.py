@@ -22,8 +22,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.errors import InputFormatError, PolicyAwayError
-from misstep.policies.service.address import connect, last_words
+from misstep.errors import InputFormatError, PolicyAwayError, ToolError
+from misstep.files import reason
+from misstep.policies.service.address import WITHOUT, connect, last_words
 from misstep.policies.service.memory import Block, Layout
 from misstep.policies.service.messages import Message, error_of, receive, send
 
@@ -109,6 +110,13 @@ class Client:
                 return question()
             except (EOFError, ConnectionError):
                 self._drop()  # it has died
+            except OSError as error:  # of this process: no more files, no memory
+                self._drop()
+                raise ToolError(
+                    f"the inference service cannot be asked: {reason(error)}",
+                    where=f"device {self.device}",
+                    hint=WITHOUT,
+                ) from error
             except BaseException:
                 self._drop()  # an answer that no one waits for may still arrive
                 raise

@@ -195,11 +195,7 @@ class Network(Model):
         self._family.members.add(self)
 
     def problem(self, part: Part) -> str | None:
-        states, offsets = part
-        bounds = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(states)
-        if not bounds or bool((np.diff(offsets) < 0).any()):
-            return "the decisions of a question do not fit its states"
-        if bool((states.view(np.uint32) >= self._sizes).any()):
+        if bool((part.states.view(np.uint32) >= self._sizes).any()):
             return "a state has values that its task does not have"
         return None
 
