@@ -28,6 +28,7 @@ from misstep.experiments.kinds import Finished, Json, finish
 from misstep.experiments.plan import longest_first
 from misstep.experiments.sources import NOWHERE, Sources
 from misstep.experiments.store import DONE, FAILED, WORK, Changes, ResultStore, Stored, begin
+from misstep.experiments.worker import read_answer
 from misstep.files import reason, refuse_linked_folders
 
 Progress = Callable[[str, int, int], None]
@@ -213,7 +214,7 @@ class Pool:
             del self._units[process]
             if line.endswith(b"\n"):
                 self.idle.append(process)
-                found.append((unit, json.loads(line)))
+                found.append((unit, read_answer(line)))
                 continue
             message = f"its process ended with the code {process.wait()} (out of memory?)"
             _close(process)

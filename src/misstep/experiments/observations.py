@@ -49,7 +49,7 @@ def gather(store: ResultStore) -> Gathered:
     return Gathered(
         definition,
         store.meta("scale"),
-        int(store.meta("seeds")),
+        store.seeds,
         tuple(units),
         results,
         _observations(definition, units, results, names),

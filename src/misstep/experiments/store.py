@@ -12,6 +12,7 @@ The folder may come from a stranger. Its tables must be ours to the letter, and 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -86,6 +87,13 @@ class ResultStore:
             raise InputFormatError(f"the database has no {name}", where=str(self._path))
         return row[0]
 
+    @property
+    def seeds(self) -> int:
+        found = self.meta("seeds")
+        if not found.isascii() or not found.isdecimal() or len(found) > 9:
+            raise _damaged("the number of seeds", self._path)
+        return int(found)
+
     def definition(self) -> Definition:
         """The definition that was last run here."""
         return parse_definition(TomlText(self.meta("definition"), self.meta("file")))
@@ -112,10 +120,7 @@ class ResultStore:
             rows = self._connection.execute(
                 "SELECT key, outcome, result, seconds, version FROM results"
             ).fetchall()
-        return {
-            key: Stored(outcome, _json(result, self._path), float(seconds), str(version))
-            for key, outcome, result, seconds, version in rows
-        }
+        return {str(key): _stored(rest, self._path) for key, *rest in rows}
 
     def put(self, key: str, outcome: str, result: object, seconds: float) -> None:
         """One result, in one transaction."""
@@ -310,7 +315,34 @@ def _unit(row: Sequence[Any], path: Path) -> Unit:
         raise InputFormatError(
             f"a step of the kind {str(kind)[:40]!r} is not known", where=str(path)
         )
-    return Unit(key, step, kind, name, int(seed), label, _json(payload, path), float(work))
+    texts = (key, step, kind, name, label)
+    if any(type(own) is not str for own in texts) or type(seed) is not int:
+        raise _damaged("a unit", path)
+    return Unit(key, step, kind, name, seed, label, _json(payload, path), _real(work, path))
+
+
+def _stored(row: Sequence[Any], path: Path) -> Stored:
+    outcome, result, seconds, version = row
+    if outcome not in (DONE, MISSING, FAILED) or type(version) is not str:
+        raise _damaged("a result", path)
+    found = _json(result, path)
+    if not isinstance(found, dict):
+        raise _damaged("a result", path)
+    return Stored(outcome, found, _real(seconds, path), version)
+
+
+def _real(value: Any, path: Path) -> float:
+    if type(value) not in (int, float) or not 0 <= value < math.inf:
+        raise _damaged("a number", path)
+    return float(value)
+
+
+def _damaged(what: str, path: Path) -> InputFormatError:
+    return InputFormatError(
+        f"the database is damaged: {what} is not what Misstep stores",
+        where=str(path),
+        hint="run the experiment again into another folder",
+    )
 
 
 def _json(text: str, path: Path) -> Json:

@@ -18,6 +18,7 @@ from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import read_bytes
 from misstep.tasks.files import (
     StrPath,
+    check_name,
     is_domain,
     is_model,
     is_problem,
@@ -125,6 +126,8 @@ def _listed(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
                 where=where,
                 expected="a problem, DOMAIN PROBLEM, a folder or a pattern",
             )
+        for file in files:
+            check_name(file)
         tasks += len(files)
         if len(files) == 2:
             yield tuple(files)

@@ -148,8 +148,7 @@ class Client:
         block.states(layout)[:] = states
         question = {"model": number, "layout": list(layout), "alone": alone}
         answer = self._exchange(question)
-        messages = {int(row): text for row, text in answer.get("messages", {}).items()}
-        return Reply(block.answers(layout).copy(), messages)
+        return Reply(block.answers(layout).copy(), _messages(answer, len(states)))
 
     def _number(self, served: Served) -> int:
         """Of a model at the other end, which is told of it where it does not know it yet."""
@@ -157,6 +156,11 @@ class Client:
             self._room(len(served.content)).write(served.content)
             question = {"open": served.loader, "size": len(served.content)}
             about = self._exchange(question)
+            numbers = (about.get("model"), about.get("columns"))
+            if any(type(own) is not int for own in numbers) or not isinstance(
+                about.get("key"), str
+            ):
+                raise ConnectionError("not an answer of ours")
             if served.about and served.about["key"] != about["key"]:  # after the service has died
                 raise InputFormatError(
                     "the files of the policy have changed while it was asked",
@@ -184,6 +188,19 @@ class Client:
         if "error" in answer:
             raise error_of(answer)
         return answer
+
+
+def _messages(answer: Message, rows: int) -> dict[int, str]:
+    """The error messages of an answer, by row."""
+    found = answer.get("messages", {})
+    if not isinstance(found, dict):
+        raise ConnectionError("not an answer of ours")
+    for row, text in found.items():
+        if not (
+            row.isascii() and row.isdecimal() and int(row[:20]) < rows and isinstance(text, str)
+        ):
+            raise ConnectionError("not an answer of ours")
+    return {int(row): text for row, text in found.items()}
 
 
 _clients: dict[tuple[str, str], Client] = {}
