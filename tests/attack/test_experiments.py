@@ -162,3 +162,37 @@ def test_results_of_parts_of_a_unit(tmp_path: Path, home: Path) -> None:
         with pytest.raises(MisstepError, match="link"):
             action()
     assert (home / "precious").read_bytes() == PRECIOUS
+
+
+EVIL = r"x\u001b[31m<script>alert(1)</script>\u202e|`a` [l](javascript:x)\r\n# h\u0085"
+
+
+def test_texts_of_a_definition_are_no_markup(tmp_path: Path) -> None:
+    """Neither in the files of a report, nor in a page, nor on a terminal."""
+    told = f'text = "{EVIL}"\nsection = "{EVIL}"\npaper = "{EVIL}"\nwhy = "{EVIL}"'
+    text = (
+        SMALL.replace('title = "A tiny experiment"', f'title = "{EVIL}"\npaper = "{EVIL}"')
+        .replace('text = "Guidance helps."', told)
+        .replace('title = "Unsafe runs"', f'title = "{EVIL}"')
+        .replace('baseline = "uniform-1"', f'baseline = "{EVIL}"\nnote = "{EVIL}"')
+        .replace('name = "bars"', f'name = "../{EVIL}"')
+    )
+    fill(tmp_path / "out", EVERYTHING, text)
+    done = misstep("experiment", "report", tmp_path / "out", "--page", tmp_path / "page.md")
+    assert done.returncode == 0, done.stderr
+    pages = [path for path in tmp_path.rglob("*") if path.suffix in (".md", ".svg", ".tex", ".csv")]
+    assert len(pages) > 6
+    for shown in (done.stdout, *(path.read_text() for path in pages)):
+        assert not {own for own in shown if ord(own) < 32 and own not in "\n\t"}
+        assert not {"\x85", "\u202e", "\x7f"} & set(shown)
+        assert "\n# h" not in shown
+    for path in pages:
+        assert path.suffix == ".csv" or "<script>" not in path.read_text().replace("\\<", "&lt;")
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "x -->", "", "\\u001b", "x" * 200])
+def test_names_of_experiments(tmp_path: Path, name: str) -> None:
+    """The name is a part of names of files beside a page."""
+    file = write(tmp_path, SMALL.replace('name = "tiny"', f'name = "{name}"', 1))
+    done = misstep("experiment", file, "--out", tmp_path / "out")
+    assert done.returncode == 31, done.stderr

@@ -291,8 +291,9 @@ def _remarks(found: Outcome, written: Report) -> None:
 
 def _print_report(written: Report, folder: Path) -> None:
     from misstep.experiments.report import FOLDER, counted
+    from misstep.reports.escaping import visible
 
     for own in written.claims:
-        say(f"{own.verdict}: {own.text} [ours: {own.ours}]")
+        say(f"{own.verdict}: {visible(own.text)} [ours: {visible(own.ours)}]")
     say(f"\n{written.done} of {written.units} units done; claims: {counted(written.claims)}")
     say(f"report: {folder / FOLDER / 'report.md'}")

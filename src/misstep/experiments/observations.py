@@ -48,7 +48,7 @@ def gather(store: ResultStore) -> Gathered:
     units, results, names = store.units(), store.results(), store.names()
     return Gathered(
         definition,
-        store.meta("scale"),
+        store.scale,
         store.seeds,
         tuple(units),
         results,

@@ -29,6 +29,7 @@ from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.experiments.definition import Definition, Unit, parse_definition
 from misstep.experiments.kinds import KINDS, Json
 from misstep.experiments.lines import TomlText
+from misstep.experiments.schema import SCALES
 from misstep.files import reason, refuse_link, refuse_linked_folders
 
 NAME = "experiment.db"
@@ -86,6 +87,13 @@ class ResultStore:
         if row is None or not isinstance(row[0], str):
             raise InputFormatError(f"the database has no {name}", where=str(self._path))
         return row[0]
+
+    @property
+    def scale(self) -> str:
+        found = self.meta("scale")
+        if found not in SCALES:
+            raise _damaged("the scale", self._path)
+        return found
 
     @property
     def seeds(self) -> int:
