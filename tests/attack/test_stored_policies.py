@@ -113,7 +113,7 @@ def test_a_shield_runs_nothing(model_folder: Path, trap: Trap, tmp_path: Path) -
     assert not trap.sprung
 
 
-def test_a_selection_runs_what_the_user_names(folder: Path, trap: Trap, tmp_path: Path) -> None:
+def test_a_selection_runs_what_the_user_names(trap: Trap, tmp_path: Path) -> None:
     """A folder of an earlier selection that says that another policy was tested there."""
     from misstep.tasks.domains import generate, write_instance
 

@@ -109,7 +109,7 @@ def model() -> JaniTask:
     from misstep.tasks.jani.load import load_jani
 
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        return load_jani(write(TINY_LINE, Path(folder) / "model.jani"))
+        return load_jani(write(TINY_LINE, folder=Path(folder)))
 
 
 def q_seeds() -> list[Files]:
