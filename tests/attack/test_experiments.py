@@ -19,6 +19,7 @@ from misstep.experiments.kinds import Finished
 from misstep.experiments.kinds.policies import finish
 from misstep.experiments.report import write_report
 from misstep.experiments.store import NAME
+from misstep.experiments.worker import read_answer
 from support.commands import misstep
 from support.experiments import SMALL, definition, fill, write
 
@@ -196,3 +197,34 @@ def test_names_of_experiments(tmp_path: Path, name: str) -> None:
     file = write(tmp_path, SMALL.replace('name = "tiny"', f'name = "{name}"', 1))
     done = misstep("experiment", file, "--out", tmp_path / "out")
     assert done.returncode == 31, done.stderr
+
+
+DAMAGED = {
+    "seeds": ("UPDATE meta SET value = 'x' WHERE name = 'seeds'", "the number of seeds"),
+    "scale": ("UPDATE meta SET value = 'huge' WHERE name = 'scale'", "the scale"),
+    "seed of a unit": ("UPDATE units SET seed = 'x'", "a unit"),
+    "work": ("UPDATE units SET work = 'x'", "a number"),
+    "seconds": ("UPDATE results SET seconds = '[]'", "a number"),
+    "infinite": ("UPDATE results SET seconds = 9e999", "a number"),
+    "outcome": ("UPDATE results SET outcome = 'x'", "a result"),
+    "a list for a number": (
+        "UPDATE results SET result = replace(result, '\"unsafe\": 3', '\"unsafe\": [3]')",
+        "not what its kind stores",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_damaged_values_are_told(folder: Path, kind: str) -> None:
+    statement, what = DAMAGED[kind]
+    with closing(sqlite3.connect(folder / NAME)) as connection, connection:
+        connection.execute(statement)
+    with pytest.raises(InputFormatError, match=what):
+        write_report(folder)
+
+
+def test_answers_of_workers() -> None:
+    good = b'{"outcome": "done", "result": {"x": 1}, "seconds": 2}'
+    assert read_answer(good) == {"outcome": "done", "result": {"x": 1}, "seconds": 2.0}
+    for bad in (b"", b"[]", b"[" * 9999, good[:-1], good.replace(b"2", b"-2"), b'{"outcome": "x"}'):
+        assert read_answer(bad)["outcome"] == "failed"
