@@ -22,22 +22,20 @@ from support.tasks import small_task
 
 
 def settings(**changed: object) -> dict[str, Any]:
-    return json.loads(json.dumps({**TrainingSettings().as_dict(), **changed}))
+    found: dict[str, Any] = json.loads(json.dumps({**TrainingSettings().as_dict(), **changed}))
+    return found
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        *({"epochs": own} for own in ("x", 1.5, True, None, -1, 10**30)),
-        *({"config": own} for own in ([], "nothing", 7)),
-        *(
-            {"learner": own}
-            for own in ([], {**TrainingSettings().as_dict()["learner"], "decay": []})
-        ),
-        {"unit_costs": 1},
-        {"unknown": 1},
-    ],
-)
+WRONG: dict[str, list[object]] = {
+    "epochs": ["x", 1.5, True, None, -1, 10**30],
+    "config": [[], "nothing", 7],
+    "learner": [[], {**TrainingSettings().as_dict()["learner"], "decay": []}],
+    "unit_costs": [1],
+    "unknown": [1],
+}
+
+
+@pytest.mark.parametrize("changed", [{name: own} for name in WRONG for own in WRONG[name]])
 def test_settings_of_another_form(changed: dict[str, object]) -> None:
     with pytest.raises(InputFormatError, match="damaged"):
         TrainingSettings.from_dict(settings(**changed), "x")

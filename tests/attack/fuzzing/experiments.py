@@ -157,7 +157,7 @@ def use_journal(files: Files, place: Path) -> None:
 
 READERS = (
     # The scale and the name of the experiment are the user's: that they do not fit is an error of the usage.
-    Reader("definition", definition_seeds, use_definition, codes=CODES | {2}, cases=300),
-    Reader("experiment", store_seeds, use_store, codes=CODES | {2}, mutate=damage_store, cases=150),
-    Reader("journal", journal_seeds, use_journal, cases=2000),
+    Reader("definition", definition_seeds, use_definition, codes=CODES | {2}, cases=120),
+    Reader("experiment", store_seeds, use_store, codes=CODES | {2}, mutate=damage_store, cases=30),
+    Reader("journal", journal_seeds, use_journal, cases=600),
 )

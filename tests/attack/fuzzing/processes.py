@@ -283,22 +283,22 @@ def use_repeat(files: Files, place: Path) -> None:
 
 
 READERS = (
-    Reader("questions", question_seeds, hear, mutate=damage_question, cases=750),
+    Reader("questions", question_seeds, hear, mutate=damage_question, cases=300),
     # The service is a program that failed, or that has gone.
     Reader(
         "answers",
         answer_seeds,
         use_answer,
         codes=CODES | {*range(2, 14), 23, 33, 34, 36, 39},
-        cases=750,
+        cases=300,
     ),
-    Reader("encodings", content_seeds, use_content, allowed=(ValueError,), cases=500),
+    Reader("encodings", content_seeds, use_content, allowed=(ValueError,), cases=300),
     Reader(
-        "outcomes", outcome_seeds, use_outcome, codes=CODES | {33}, mutate=damage_pickle, cases=2000
+        "outcomes", outcome_seeds, use_outcome, codes=CODES | {33}, mutate=damage_pickle, cases=600
     ),
     Reader(
-        "parcels", parcel_seeds, use_parcel, codes=CODES | {33}, mutate=damage_pickle, cases=2000
+        "parcels", parcel_seeds, use_parcel, codes=CODES | {33}, mutate=damage_pickle, cases=600
     ),
-    Reader("worker-lines", line_seeds, use_line, cases=2000),
-    Reader("repeats", repeat_seeds, use_repeat, cases=750),
+    Reader("worker-lines", line_seeds, use_line, cases=600),
+    Reader("repeats", repeat_seeds, use_repeat, cases=250),
 )

@@ -215,7 +215,7 @@ def use_npz(files: Files, _: Path) -> None:
 
 READERS = (
     Reader("campaign", campaign_seeds, read_campaign, mutate=damage_campaign, cases=375),
-    Reader("campaign-uses", campaign_seeds, use_campaign, mutate=damage_campaign, cases=60),
+    Reader("campaign-uses", campaign_seeds, use_campaign, mutate=damage_campaign, cases=15),
     Reader("settings", settings_seeds, use_settings, cases=1500),
     Reader("dominance", dominance_seeds, use_tables, mutate=damage_tables, cases=1500),
     Reader("knowledge", knowledge_seeds, use_knowledge, cases=3750),

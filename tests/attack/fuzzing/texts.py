@@ -138,8 +138,8 @@ def read_message(files: Files, _: Path) -> None:
 
 
 READERS = (
-    Reader("programs", program_seeds, read_program, allowed=(ProgramError,), cases=3000),
-    Reader("onnx-answers", onnx_seeds, read_onnx, codes=CODES | {11}, cases=3000),
+    Reader("programs", program_seeds, read_program, allowed=(ProgramError,), cases=1000),
+    Reader("onnx-answers", onnx_seeds, read_onnx, codes=CODES | {11}, cases=1000),
     Reader("rules", rule_seeds, use_policy("rules:", "x.rules"), cases=1250),
     Reader("sketch", sketch_seeds, use_policy("sketch:--width=0 ", "x.txt"), cases=1250),
     Reader(

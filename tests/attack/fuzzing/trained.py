@@ -166,10 +166,10 @@ def use_loop(files: Files, place: Path) -> None:
 
 
 READERS = (
-    Reader("training", training_seeds, use_training, mutate=damage_training, cases=500),
-    Reader("loop", loop_seeds, use_loop, codes=CODES | {2}, cases=750),
+    Reader("training", training_seeds, use_training, mutate=damage_training, cases=100),
+    Reader("loop", loop_seeds, use_loop, codes=CODES | {2}, cases=250),
     *(
-        (Reader("qlearning", q_seeds, use_q, codes=CODES | {2}, mutate=damage_training, cases=100),)
+        (Reader("qlearning", q_seeds, use_q, codes=CODES | {2}, mutate=damage_training, cases=60),)
         if HAS_TORCH
         else ()
     ),
