@@ -177,7 +177,10 @@ class _Training:
         self.inputs = [task.variable_names[i] for i in self.columns]
         self.sampling = np.random.default_rng(settings.seed)
         self.exploring = CounterRandom(settings.seed, EXPLORING)
-        self.starts = folder.read_starts()
+        with damaged(
+            str(folder.path / STARTS)
+        ):  # an episode cannot begin where nothing can be done
+            self.starts = usable(task, folder.read_starts())
         mean, range = spread(self._walk())
         self.learner = Learner(
             settings, mean, range, len(task.labels), self.sampling, device, self._init()
