@@ -25,7 +25,7 @@ from misstep.policies.gnn.evaluator import Evaluator  # noqa: E402
 from misstep.policies.gnn.policy import NOISE  # noqa: E402
 from misstep.policies.gnn.relations import GOAL  # noqa: E402
 from misstep.policies.policy import States  # noqa: E402
-from misstep.policies.service.models import Part  # noqa: E402, problem_of_offsets
+from misstep.policies.service.models import Part, problem_of_offsets  # noqa: E402
 from misstep.policies.service.networks import Joint, Network  # noqa: E402
 from misstep.tasks.task import Task  # noqa: E402
 from support.campaigns import told  # noqa: E402
