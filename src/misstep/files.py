@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from misstep.errors import InputFileError
@@ -77,6 +77,18 @@ def _refuse_link(found: os.stat_result, path: Path, only_read: bool = False) -> 
     raise InputFileError(
         what, where=str(path), expected="a file of its own", hint="put a copy of it in its place"
     )
+
+
+def refuse_linked_folders(folder: Path, names: Iterable[str]) -> None:
+    """Raise an error if a folder inside a folder of Misstep, such as `work` or `work/1.0`, is a symbolic link."""
+    for name in names:
+        if (folder / name).is_symlink():
+            raise InputFileError(
+                "this is a symbolic link, which is not followed here",
+                where=str(folder / name),
+                expected="a folder of its own",
+                hint="put a copy of it in its place",
+            )
 
 
 def write_inside(path: Path, content: bytes) -> None:
@@ -196,6 +208,7 @@ __all__ = [
     "read_bytes",
     "reason",
     "refuse_link",
+    "refuse_linked_folders",
     "write_bytes",
     "write_inside",
 ]

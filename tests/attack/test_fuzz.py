@@ -85,3 +85,19 @@ for case in range(begin, end):
     ]
     assert told.cases == {"x": 4}  # all but those two
     assert {path.name for path in (tmp_path / "found").iterdir()} == {"x-1-1", "x-1-3"}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_is_not_damaged_is_read(name: str, tmp_path: Path) -> None:
+    """A reader that refuses its own seeds would refuse every damaged one too, and find nothing."""
+    reader, problems = READERS[name], []
+    for number, seed in enumerate(reader.seeds()):
+        place = tmp_path / str(number)
+        place.mkdir()
+        try:
+            reader.read(dict(seed), place)
+        except MisstepError as error:
+            problems.append(str(error))
+        else:
+            return
+    pytest.fail("; ".join(problems))

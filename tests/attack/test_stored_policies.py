@@ -16,6 +16,7 @@ from misstep.policies.load import BUILTIN as OF_TASKS
 from misstep.policies.load import load_policy
 from misstep.policies.trust import FOREIGN, PARTS, PLAIN, fingerprints, is_plain
 from support.attacks import change, store_policy
+from support.campaigns import small_model
 from support.commands import misstep
 from support.tasks import small_task
 
@@ -54,6 +55,24 @@ COMMANDS = {
     "explain all": ("explain", "{folder}", "--deeper", "--time", "5"),
     "measure": ("explain", "{folder}", "--measure", "--states", "2", "--time", "5"),
     "rerun": ("replay", "{folder}", "--rerun"),
+    "shrink": ("shrink", "{folder}", "{bug}", "--time", "5"),
+    "shrink all": ("shrink", "{folder}", "--time", "5"),
+}
+# These need no policy of the folder, and a retest runs the one that the user names.
+READING = {
+    "records": ("records", "{folder}"),
+    "replay": ("replay", "{folder}"),
+    "full replay": ("replay", "{folder}", "--full"),
+    "explain": ("explain", "{folder}", "{bug}"),
+    "overview": ("explain", "{folder}"),
+    "report": ("report", "{folder}", "-o", "{out}.html"),
+    "tests": ("export", "tests", "{folder}", "-o", "{out}"),
+    "problem": ("export", "problem", "{folder}", "{bug}", "-o", "{out}"),
+    "csv": ("export", "csv", "{folder}", "-o", "{out}.csv"),
+    "json": ("export", "json", "{folder}", "-o", "{out}.json"),
+    "baseline": ("export", "baseline", "{folder}", "-o", "{out}.json"),
+    "compare": ("compare", "{folder}", "{folder}"),
+    "retest": ("retest", "{folder}", "--policy", "first", "-o", "{out}"),
 }
 
 
@@ -66,12 +85,58 @@ def words(command: str, folder: Path, bug: str) -> list[str]:
     return [word.format(folder=folder, bug=bug) for word in COMMANDS[command]]
 
 
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize("kind", ["python", "exec"])
+def test_reading_runs_nothing(
+    folder: Path, trap: Trap, command: str, kind: str, tmp_path: Path
+) -> None:
+    bug = first_bug(folder)
+    store_policy(folder, trap.specs[kind])
+    out = tmp_path / "out"
+    done = misstep(*(own.format(folder=folder, bug=bug, out=out) for own in READING[command]))
+    assert not trap.sprung
+    assert done.returncode in (0, 1, 35), (
+        done.stderr
+    )  # 35: the policy is not the one that was sealed
+
+
+def test_a_shield_runs_nothing(model_folder: Path, trap: Trap, tmp_path: Path) -> None:
+    """The file that it writes names the policy, and a shield lets its file name plain policies only."""
+    store_policy(model_folder, trap.specs["python"])
+    shield = tmp_path / "shield.json"
+    assert misstep("shield", model_folder, "-o", shield).returncode == 0
+    with pytest.raises(MisstepError, match="names"):
+        load_policy(f"shield:{shield}", small_model("one-way-line"))
+    done = misstep("shield", model_folder, "--table", "-o", shield)
+    assert done.returncode == 2
+    assert "--trust-policy" in done.stderr
+    assert not trap.sprung
+
+
+def test_a_selection_runs_what_the_user_names(trap: Trap, tmp_path: Path) -> None:
+    """A folder of an earlier selection that says that another policy was tested there."""
+    from misstep.tasks.domains import generate, write_instance
+
+    task = tmp_path / "task"
+    write_instance(generate("gripper", balls=4), task)
+    out = tmp_path / "selected"
+    given = ("select", task, "--policies", "first", "heuristic:ff", "--pool", "3", "--out", out)
+    assert misstep(*given).returncode == 0
+    for own in out.iterdir():
+        if own.is_dir():
+            store_policy(own, trap.specs["python"])
+    done = misstep(*given)
+    assert not trap.sprung
+    assert done.returncode in (2, 31), done.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("kind", ["python", "exec", "noisy", "twice"])
 def test_commands_run_nothing(folder: Path, trap: Trap, command: str, kind: str) -> None:
     bug = first_bug(folder)
     store_policy(folder, trap.specs[kind])
-    change(folder, "DELETE FROM units WHERE stage != 'pool'")  # so that there is work left
+    if "shrink" not in command:  # which needs a campaign that is finished
+        change(folder, "DELETE FROM units WHERE stage != 'pool'")  # so that there is work left
     done = misstep(*words(command, folder, bug))
     assert not trap.sprung
     assert done.returncode == 2, done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -401,3 +402,25 @@ def test_damage_of_the_proof_for_lost_starts_is_refused(name: str) -> None:
     report = check(put_together(header, damaged), task)
     assert not report.valid
     assert reason in report.reason, report.reason
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_files_that_never_end(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A certificate names the files of its model, and may come from a stranger."""
+    header, columns = taken_apart(safe_road())
+    (own,) = header["task"]["files"]
+    other = tmp_path / "other"
+    if kind == "pipe":
+        os.mkfifo(other)
+    elif kind == "device":
+        other.symlink_to("/dev/zero")
+    else:
+        other.mkdir()
+    header["task"]["files"] = [own, {**own, "name": str(Path(own["name"]).parent / "other")}]
+    proof, model = tmp_path / "safe.proof", tmp_path / Path(own["name"]).name
+    proof.write_bytes(put_together(header, columns))
+    model.write_bytes(next(iter(road().source["files"].values())))
+    assert main([str(proof), str(model)]) == 30
+    assert "not a regular file" in capsys.readouterr().err

@@ -138,3 +138,10 @@ def test_a_task_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "reaches.proof").write_bytes(content)
     assert main([str(tmp_path / "reaches.proof"), str(tmp_path / "task.sas")]) == 0
     assert "VALID the policy reaches the goal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("said", [{}, [], None, 1, "some"])
+def test_which_states_it_is_about(said: object) -> None:
+    header, columns = taken_apart(spanner()[1])
+    with pytest.raises(CheckError):
+        check_task(put_together({**header, "from": said}, columns))

@@ -172,6 +172,10 @@ def test_a_result_that_somebody_has_changed_is_told(tmp_path: Path) -> None:
     fill(tmp_path, GUIDED)
     with closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
         connection.execute("UPDATE results SET result = '[1]'")
+    with pytest.raises(InputFormatError, match="not what Misstep stores"):
+        write_report(tmp_path)
+    with closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
+        connection.execute("UPDATE results SET result = '{}'")
     with pytest.raises(InputFormatError, match="not what its kind stores"):
         write_report(tmp_path)
     with closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:

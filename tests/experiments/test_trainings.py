@@ -14,6 +14,7 @@ import pytest
 
 from misstep.errors import InputFileError, Interrupted, UnsupportedError
 from misstep.experiments.definition import load_definition
+from misstep.experiments.journal import read_journal
 from misstep.experiments.kinds import MISSING, Finished, kind, learning, policies, training_runs
 from misstep.experiments.kinds.learning import open_tasks, split, spread, subject
 from misstep.policies.load import load_policy
@@ -201,7 +202,6 @@ def test_states_are_compared_on_relevant_tasks_alone() -> None:
 def test_an_interrupted_unit_goes_on_and_gives_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from misstep.experiments.kinds import trainings
     from misstep.training import trainer
     from misstep.training.algorithms import CRITERIA
     from misstep.training.folder import TrainingFolder
@@ -233,7 +233,7 @@ def test_an_interrupted_unit_goes_on_and_gives_the_same(
     log = place / "tests.jsonl"
     lines = log.read_bytes()
     log.write_bytes(lines[:-5])
-    assert len(trainings._read(log)) == lines.count(b"\n") - 1
+    assert len(read_journal(log)) == lines.count(b"\n") - 1
     assert training_runs.run_in(payload, place) == fresh
 
 

@@ -125,3 +125,8 @@ class _Values:
         if self.served is None:
             return self._model.alone(Part(states, offsets)).columns[0], None
         return self.served.ask(states, offsets, alone=True).columns[0], None
+
+
+def load_wordy(_: bytes) -> Standin:
+    """Fails with a message that needs many packets."""
+    raise UnsupportedError("too many words " * 100_000)

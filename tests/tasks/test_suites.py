@@ -249,3 +249,18 @@ def test_the_learning_track(shared: Path, name: str) -> None:
     assert len({name for name, _ in found}) == len(found)
     first = load_task(sorted((folder / "testing" / "easy").glob("p*.pddl"))[0])
     assert first.world == "planning"
+
+
+def test_a_list_whose_pattern_fits_the_list(lay: Lay) -> None:
+    folder = lay("domain.pddl", "p1.pddl", "p2.pddl")
+    (folder / "tasks.txt").write_text("*\n")
+    assert list(tasks_of(folder, folder / "tasks.txt")) == ["p1", "p2"]
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "[" * 300, "a\0b", "p*" + "y" * 300 + "\0"])
+def test_names_that_no_file_can_have(lay: Lay, name: str) -> None:
+    folder = lay("domain.pddl", "p1.pddl")
+    for line in (name, f"domain.pddl {name}"):
+        (folder / "tasks.txt").write_text(f"{line}\n")
+        with pytest.raises(InputFileError):
+            suite_files([folder / "tasks.txt"])

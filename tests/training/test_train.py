@@ -280,10 +280,10 @@ def test_folder_is_taken(tmp_path: Path, tiny: Tiny) -> None:
         (
             "settings.json",
             b'{"format": "misstep-training", "version": 1}',
-            "settings of the training are not as expected",
+            "the file is damaged: no",
         ),
         ("log.jsonl", b"nonsense\n", "not JSON"),
-        ("log.jsonl", b'{"id": 0}\n', "not a record"),
+        ("log.jsonl", b'{"id": 0}\n', "the file is damaged: no"),
         ("data/0000.npz", b"nonsense", "damaged"),
     ],
 )

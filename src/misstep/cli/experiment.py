@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from misstep.cli.arguments import AsJson, Cluster, WorkerMemory, check_limits, typed
+from misstep.cli.arguments import (
+    AsJson,
+    Cluster,
+    WorkerMemory,
+    check_limits,
+    typed,
+    user_trusts,
+)
 from misstep.cli.groups import Group, takes
 from misstep.cli.output import phase_progress, print_json, print_table, remark, say, waiting
 from misstep.errors import UsageError
@@ -87,6 +94,14 @@ class How(Group, heading="How much"):
     device: Annotated[
         str, typer.Option(metavar="cpu|cuda", help="Where relational networks run.")
     ] = "cpu"
+    trust_policy: Annotated[
+        bool,
+        typer.Option(
+            "--trust-policy",
+            help="Run what FILE.toml names even if it is code, a program, a server or an oracle of another package. "
+            "Default: ask on a terminal, else refuse.",
+        ),
+    ] = False
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its expected cost; run nothing.")
     ] = False
@@ -146,6 +161,9 @@ def experiment_command(context: typer.Context, what: What, how: How, kept: Kept)
     folder = kept.out or Path(f"experiment-{definition.name}-{how.scale}")
     if how.dry_run:
         return _dry_run(definition, folder, how, kept.as_json)
+    from misstep.experiments.trust import require_trusted
+
+    require_trusted(definition, user_trusts(how.trust_policy))
     return _run(definition, folder, how, kept.as_json)
 
 
@@ -273,8 +291,9 @@ def _remarks(found: Outcome, written: Report) -> None:
 
 def _print_report(written: Report, folder: Path) -> None:
     from misstep.experiments.report import FOLDER, counted
+    from misstep.reports.escaping import visible
 
     for own in written.claims:
-        say(f"{own.verdict}: {own.text} [ours: {own.ours}]")
+        say(f"{own.verdict}: {visible(own.text)} [ours: {visible(own.ours)}]")
     say(f"\n{written.done} of {written.units} units done; claims: {counted(written.claims)}")
     say(f"report: {folder / FOLDER / 'report.md'}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,8 +39,12 @@ MAX_BYTES = 2**20
 NO_PAPER = "A study of our own."
 COMMON = ("row", "seed")  # columns of every observation
 _LIST = Key("a list of tables", lambda own: isinstance(own, list), [])
+_NAME = re.compile(r"\w[\w .-]{0,79}")  # it becomes a part of names of files
 TOP = {
-    "name": text(),
+    "name": Key(
+        "letters, digits, spaces, dots and hyphens",
+        lambda own: isinstance(own, str) and _NAME.fullmatch(own) is not None,
+    ),
     "title": text(),
     "paper": text(NO_PAPER),
     "world": choice(*WORLDS),

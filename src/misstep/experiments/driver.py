@@ -21,16 +21,17 @@ from pathlib import Path
 from time import monotonic
 
 import misstep
-from misstep.errors import Interrupted, ToolError, UsageError
+from misstep.errors import InputFileError, InputFormatError, Interrupted, ToolError, UsageError
 from misstep.experiments.definition import Definition, Unit
 from misstep.experiments.elsewhere import ClusterPool
 from misstep.experiments.kinds import Finished, Json, finish
 from misstep.experiments.plan import longest_first
 from misstep.experiments.sources import NOWHERE, Sources
-from misstep.experiments.store import DONE, FAILED, Changes, ResultStore, Stored, begin
+from misstep.experiments.store import DONE, FAILED, WORK, Changes, ResultStore, Stored, begin
+from misstep.experiments.worker import read_answer
+from misstep.files import reason, refuse_linked_folders
 
 Progress = Callable[[str, int, int], None]
-WORK = "work"  # below the folder of the experiment: files of units in progress
 _GRACE = 5.0  # seconds for a worker to end by itself
 
 
@@ -128,13 +129,28 @@ def _finish(folder: Path, units: Sequence[Unit], stored: Mapping[str, Stored]) -
             for unit in units
             if unit.kind == name and unit.key in stored and stored[unit.key].outcome == DONE
         ]
-        finish(name, folder, parts)
+        try:
+            finish(name, folder, parts)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise InputFormatError(
+                f"a stored result is not what its kind stores ({type(error).__name__})",
+                where=str(folder),
+                hint="run the experiment again into another folder",
+            ) from error
+        except OSError as error:
+            raise InputFileError(f"cannot write: {reason(error)}", where=str(folder)) from error
 
 
 def _tidy(work: Path, wanted: set[str]) -> None:
-    """Remove the folders of units that are no longer needed, and those of other versions."""
+    """Remove the folders of units that are no longer needed, and those of other versions.
+
+    The folder may come from a stranger: a link in it would make us remove, or write, files elsewhere.
+    """
+    refuse_linked_folders(work.parent.parent, (work.parent.name,))
     for old in work.parent.iterdir() if work.parent.is_dir() else ():
-        for own in old.iterdir() if old.is_dir() and not old.is_symlink() else ():
+        refuse_linked_folders(work.parent, (old.name,))
+        for own in old.iterdir() if old.is_dir() else ():
+            refuse_linked_folders(old, (own.name,))
             if old != work or own.name not in wanted:
                 shutil.rmtree(own, ignore_errors=True)
         with suppress(OSError):  # something is in it
@@ -198,7 +214,7 @@ class Pool:
             del self._units[process]
             if line.endswith(b"\n"):
                 self.idle.append(process)
-                found.append((unit, json.loads(line)))
+                found.append((unit, read_answer(line)))
                 continue
             message = f"its process ended with the code {process.wait()} (out of memory?)"
             _close(process)

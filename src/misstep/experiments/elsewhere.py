@@ -17,7 +17,7 @@ from misstep.campaigns.cluster.opening import open_cluster
 from misstep.experiments.definition import Unit
 from misstep.experiments.kinds import Json
 from misstep.experiments.store import FAILED
-from misstep.experiments.worker import answer
+from misstep.experiments.worker import answer, read_answer
 
 ENTRY = "misstep.experiments.elsewhere:do_part"
 
@@ -74,7 +74,7 @@ class ClusterPool:
         number, found = self._link.next()
         unit = self._units.pop(number)
         if isinstance(found, Done):
-            return [(unit, json.loads(found.content))]
+            return [(unit, read_answer(found.content))]
         message = str(found) if isinstance(found, GivenUp) else "out of memory"
         return [(unit, {"outcome": FAILED, "result": {"message": message}, "seconds": 0.0})]
 

@@ -12,6 +12,8 @@ from misstep.experiments.kinds import join, kind
 from misstep.experiments.sources import named
 from misstep.experiments.store import DONE, ResultStore, Stored
 
+_SCALARS = (str, int, float, type(None))  # a Boolean is an integer
+
 
 @dataclass(frozen=True)
 class Gathered:
@@ -48,8 +50,8 @@ def gather(store: ResultStore) -> Gathered:
     units, results, names = store.units(), store.results(), store.names()
     return Gathered(
         definition,
-        store.meta("scale"),
-        int(store.meta("seeds")),
+        store.scale,
+        store.seeds,
         tuple(units),
         results,
         _observations(definition, units, results, names),
@@ -71,6 +73,8 @@ def _observations(
         common = {"row": unit.row, "seed": unit.seed, **definition.tags.get(unit.row, {})}
         try:
             for observation in kind(unit.kind).observations(unit.payload, own.result):
+                if not all(isinstance(value, _SCALARS) for value in observation.values()):
+                    raise TypeError("a value is not a number or a text")
                 found[unit.step].append({**common, **_named(observation, names)})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputFormatError(
@@ -79,7 +83,14 @@ def _observations(
                 hint="run the experiment again into another folder",
             ) from error
     for name, step in definition.steps.items():
-        join(step["kind"], found[name])
+        try:
+            join(step["kind"], found[name])
+        except (LookupError, TypeError, ValueError) as error:
+            raise InputFormatError(
+                f"the results of a step do not fit together ({type(error).__name__})",
+                where=f"step {name}",
+                hint="run the experiment again into another folder",
+            ) from error
     return found
 
 

@@ -85,7 +85,7 @@ def _body(parts: Parts, images: dict[Path, bytes], left_out: list[Path]) -> Iter
     yield ""
     for own in claims:
         if own.verdict != AGREES:
-            yield f"- **{in_markdown(own.text)}** {own.verdict}; ours: {own.ours}. {in_markdown(own.why)}"
+            yield f"- **{in_markdown(own.text)}** {own.verdict}; ours: {in_markdown(own.ours)}. {in_markdown(own.why)}"
     yield ""
     yield from (table.as_markdown() for table in parts.tables)
     for path, content in images.items():

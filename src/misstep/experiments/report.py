@@ -188,12 +188,12 @@ def _claims_page(gathered: Gathered, claims: tuple[Judged, ...]) -> Iterator[str
     yield f"Of {len(claims)} claims, told in our words: {counted(claims)}."
     for own in claims:
         yield ""
-        where = f" (section {own.section})" if own.section else ""
+        where = f" (section {in_markdown(own.section)})" if own.section else ""
         yield f"**{own.verdict}.** {in_markdown(own.text)}{where}"
         yield ""
         if own.paper:
             yield f"- Paper: {in_markdown(own.paper)}"
-        yield f"- Ours: {own.ours}"
+        yield f"- Ours: {in_markdown(own.ours)}"
         yield f"- {in_markdown(own.why)}"
 
 

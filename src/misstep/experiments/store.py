@@ -5,14 +5,17 @@ As in the store of a campaign (`campaigns/store.py`), no commit waits for the di
 of everything that a unit depends on. If the definition, a kind of step, or the number of seeds has changed, unchanged
 units keep their results, and results that are no longer needed are deleted. Results of another version of Misstep are
 computed again. A folder of another experiment or scale is refused.
+
+The folder may come from a stranger. Its tables must be ours to the letter, and no file of it may be a link.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
@@ -26,10 +29,14 @@ from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.experiments.definition import Definition, Unit, parse_definition
 from misstep.experiments.kinds import KINDS, Json
 from misstep.experiments.lines import TomlText
-from misstep.files import reason, refuse_link
+from misstep.experiments.schema import SCALES
+from misstep.files import reason, refuse_link, refuse_linked_folders
 
 NAME = "experiment.db"
 SCHEMA = 1
+WORK = "work"  # files of units in progress
+FOLDERS = (WORK, "policies", "report")  # inside the folder of an experiment
+_BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite beside the database
 DONE, MISSING, FAILED = "done", "missing", "failed"
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -81,6 +88,20 @@ class ResultStore:
             raise InputFormatError(f"the database has no {name}", where=str(self._path))
         return row[0]
 
+    @property
+    def scale(self) -> str:
+        found = self.meta("scale")
+        if found not in SCALES:
+            raise _damaged("the scale", self._path)
+        return found
+
+    @property
+    def seeds(self) -> int:
+        found = self.meta("seeds")
+        if not found.isascii() or not found.isdecimal() or len(found) > 9:
+            raise _damaged("the number of seeds", self._path)
+        return int(found)
+
     def definition(self) -> Definition:
         """The definition that was last run here."""
         return parse_definition(TomlText(self.meta("definition"), self.meta("file")))
@@ -107,10 +128,7 @@ class ResultStore:
             rows = self._connection.execute(
                 "SELECT key, outcome, result, seconds, version FROM results"
             ).fetchall()
-        return {
-            key: Stored(outcome, _json(result, self._path), float(seconds), str(version))
-            for key, outcome, result, seconds, version in rows
-        }
+        return {str(key): _stored(rest, self._path) for key, *rest in rows}
 
     def put(self, key: str, outcome: str, result: object, seconds: float) -> None:
         """One result, in one transaction."""
@@ -178,6 +196,7 @@ class ResultStore:
 def begin(folder: Path, name: str, scale: str) -> ResultStore:
     """The folder of an experiment, to write to: a new one, or one of the same experiment and scale."""
     path = folder / NAME
+    refuse_linked_folders(folder, FOLDERS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         known = path.exists()
@@ -222,17 +241,46 @@ def _new(path: Path) -> sqlite3.Connection:
     with translated(path):
         connection = connect(path, "rwc")
         with _transaction(connection):
-            for statement in filter(str.strip, _TABLES.split(";")):
-                connection.execute(statement)
+            _make_tables(connection)
             connection.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
         return connection
 
 
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in filter(str.strip, _TABLES.split(";")):
+        connection.execute(statement)
+
+
 def _open(path: Path, mode: str = "rw") -> sqlite3.Connection:
     refuse_link(path, only_read=mode == "ro")
+    for end in _BESIDE:  # SQLite writes to these even for reading
+        refuse_link(path.with_name(path.name + end))
     check_file(path)
     with translated(path):
-        return connect(path, mode)
+        connection = connect(path, mode)
+    try:
+        with translated(path):
+            _check_tables(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise an error unless the tables are exactly ours: a view or a trigger would run with our queries."""
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as own:
+        _make_tables(own)
+        ours = set(own.execute(query))
+    for kind, name, *_ in sorted(set(connection.execute(query)) ^ ours, key=str):
+        raise InputFormatError(
+            f"the database is damaged or was changed by somebody: the {kind!s:.20} {name!r:.60} is missing, "
+            "changed or unknown",
+            where=str(path),
+            expected="the tables of an experiment, exactly as Misstep makes them",
+            hint="run the experiment again into another folder",
+        )
 
 
 def _check(store: ResultStore, name: str, scale: str) -> None:
@@ -275,7 +323,34 @@ def _unit(row: Sequence[Any], path: Path) -> Unit:
         raise InputFormatError(
             f"a step of the kind {str(kind)[:40]!r} is not known", where=str(path)
         )
-    return Unit(key, step, kind, name, int(seed), label, _json(payload, path), float(work))
+    texts = (key, step, kind, name, label)
+    if any(type(own) is not str for own in texts) or type(seed) is not int:
+        raise _damaged("a unit", path)
+    return Unit(key, step, kind, name, seed, label, _json(payload, path), _real(work, path))
+
+
+def _stored(row: Sequence[Any], path: Path) -> Stored:
+    outcome, result, seconds, version = row
+    if outcome not in (DONE, MISSING, FAILED) or type(version) is not str:
+        raise _damaged("a result", path)
+    found = _json(result, path)
+    if not isinstance(found, dict):
+        raise _damaged("a result", path)
+    return Stored(outcome, found, _real(seconds, path), version)
+
+
+def _real(value: Any, path: Path) -> float:
+    if type(value) not in (int, float) or not 0 <= value < math.inf:
+        raise _damaged("a number", path)
+    return float(value)
+
+
+def _damaged(what: str, path: Path) -> InputFormatError:
+    return InputFormatError(
+        f"the database is damaged: {what} is not what Misstep stores",
+        where=str(path),
+        hint="run the experiment again into another folder",
+    )
 
 
 def _json(text: str, path: Path) -> Json:

@@ -192,9 +192,9 @@ def _note(own: Json, gathered: Gathered) -> str:
     parts = [f"Scale {gathered.scale}, {seeds} seed{'' if seeds == 1 else 's'}"]
     parts[0] += "." if seeds == 1 else ": mean +- standard deviation."
     if own["column"] is None:
-        parts.append(f"Baseline: {own['baseline']}.")
+        parts.append(f"Baseline: {in_markdown(own['baseline'])}.")
     if own["note"]:
-        parts.append(own["note"])
+        parts.append(in_markdown(own["note"]))
     lacking = sorted({row for step, row, _ in gathered.missing() if step == own["step"]})
     if lacking:
         parts.append(f"Not everything was done for: {', '.join(map(in_markdown, lacking))}.")

@@ -7,6 +7,7 @@ goes to standard error.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -14,11 +15,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TextIO
 
+from misstep.decoding import parse_json
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.experiments.kinds import Json, run_part
 from misstep.kept import end_with_parent
 from misstep.policies.service import share
 
+OUTCOMES = ("done", "missing", "failed")
 # The driver decides when to stop. Signals to the whole process group are meant for the driver, not for workers.
 IGNORED = (signal.SIGINT, signal.SIGHUP)
 
@@ -40,6 +43,21 @@ def answer(request: Json) -> Json:
     except Exception as error:  # a bug of ours in one unit must not end the others
         outcome, result = "failed", {"message": f"internal error: {type(error).__name__}: {error}"}
     return {"outcome": outcome, "result": result, "seconds": perf_counter() - began}
+
+
+def read_answer(content: bytes) -> Json:
+    """The answer of a worker. One that cannot be read is a unit that failed, so that the others continue."""
+    try:
+        found = parse_json(content, constants=True)
+        seconds = found["seconds"]
+        if found["outcome"] not in OUTCOMES or not isinstance(found["result"], dict):
+            raise TypeError
+        if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
+            raise TypeError
+    except (ValueError, TypeError, LookupError):
+        result = {"message": "the worker gave an answer that cannot be read"}
+        return {"outcome": "failed", "result": result, "seconds": 0.0}
+    return {"outcome": found["outcome"], "result": found["result"], "seconds": float(seconds)}
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:

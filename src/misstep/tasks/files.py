@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from misstep.errors import InputFileError, UsageError
+from misstep.files import reason
 
 StrPath = str | os.PathLike[str]
 TAKES = (
@@ -71,9 +72,22 @@ def _defines(path: Path, what: str) -> bool:
     return re.search(rf"\(\s*define\s*\(\s*{what}\b", text, re.I) is not None
 
 
+def check_name(path: Path) -> None:
+    """Raise an error if no file can have this name: it is too long, or has a null character."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass  # whoever opens it reports that
+    except OSError as error:
+        raise InputFileError(f"cannot read: {reason(error)}", where=str(path)[:200]) from error
+    except ValueError as error:  # a null character
+        raise InputFileError(f"not a path: {error}", where=repr(str(path))[:200]) from error
+
+
 def matching(pattern: Path) -> list[Path] | None:
     """The files that match a pattern, in order; None if it is the name of a file, or not a pattern."""
     text = str(pattern)
+    check_name(pattern)
     if not glob.has_magic(text) or pattern.exists():
         return None
     names = glob.glob(text, recursive=True)  # noqa: PTH207 (Path.glob takes no absolute patterns)
@@ -170,6 +184,7 @@ def _in_folder(folder: Path) -> list[Path]:
 __all__ = [
     "TAKES",
     "StrPath",
+    "check_name",
     "domain_of",
     "is_domain",
     "is_model",

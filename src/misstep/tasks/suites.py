@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
-from misstep.files import read_bytes
+from misstep.files import read_bytes, reason
 from misstep.tasks.files import (
     StrPath,
+    check_name,
     is_domain,
     is_model,
     is_problem,
@@ -65,12 +66,13 @@ def suite_files(given: Sequence[StrPath], domain: StrPath | None = None) -> list
     return [TaskFiles(name, files) for name, files in zip(names, found, strict=True)]
 
 
-def _tasks(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
+def _tasks(path: Path, domain: Path | None, *, listed: bool = False) -> Iterator[tuple[Path, ...]]:
+    """The tasks of a path; one that a list names is no list itself, because a pattern may fit the list it is in."""
     fitting = matching(path)
     if fitting is not None:
         for file in fitting:
-            if file.is_dir() or not is_domain(file):
-                yield from _tasks(file, domain)
+            if file.is_dir() or not (is_domain(file) or (listed and _is_list(file))):
+                yield from _tasks(file, domain, listed=listed)
     elif _is_list(path):
         yield from _listed(path, domain)
     elif path.is_dir():
@@ -84,8 +86,11 @@ def _tasks(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
 
 
 def _in_folder(folder: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
-    problems = problems_in(folder, below=True)
-    models = sorted(file for file in folder.rglob("*.jani") if file.is_file())
+    try:
+        problems = problems_in(folder, below=True)
+        models = sorted(file for file in folder.rglob("*.jani") if file.is_file())
+    except OSError as error:  # a folder below it cannot be read, or has just gone
+        raise InputFileError(f"cannot read: {reason(error)}", where=str(folder)) from error
     if problems and models:
         raise InputFileError(
             f"the folder has problems and models, such as {problems[0].name} and {models[0].name}",
@@ -125,11 +130,13 @@ def _listed(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
                 where=where,
                 expected="a problem, DOMAIN PROBLEM, a folder or a pattern",
             )
+        for file in files:
+            check_name(file)
         tasks += len(files)
         if len(files) == 2:
             yield tuple(files)
         elif files:
-            yield from _tasks(files[0], domain)
+            yield from _tasks(files[0], domain, listed=True)
     if not tasks:
         raise InputFormatError("the list is empty", where=str(path), expected="tasks, one a line")
 

@@ -18,14 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import open_inside, read_bytes, reason, write_bytes
 from misstep.policies.asnet.model_file import read_model, write_model
 from misstep.policies.asnet.weights import Floats, Weights
-from misstep.tasks.task import State
+from misstep.policies.policy import checked_states
+from misstep.tasks.task import State, Task
 from misstep.training.resumable import MAX_BYTES, Arrays, ResumableFolder, json_object
 from misstep.training.samples import Sample, Samples
+from misstep.training.stored import damaged
 from misstep.training.tree import Node, PolicyTree
 
 if TYPE_CHECKING:
@@ -94,8 +97,15 @@ class TrainingFolder(ResumableFolder):
         self.write_arrays(f"moments/{id:04d}.npz", arrays)
 
     def read_moments(self, id: int) -> tuple[int, Floats, Floats]:
-        arrays = self.read_arrays(f"moments/{id:04d}.npz", ("step", "first", "second"))
-        return int(arrays["step"]), arrays["first"], arrays["second"]
+        name = f"moments/{id:04d}.npz"
+        arrays = self.read_arrays(name, ("step", "first", "second"))
+        with damaged(str(self.path / name)):
+            step, first, second = (arrays[part] for part in ("step", "first", "second"))
+            if step.shape != () or step.dtype.kind != "i" or step < 0:
+                raise ValueError("the number of steps is not one")
+            if first.dtype.kind != "f" or second.dtype.kind != "f" or first.shape != second.shape:
+                raise ValueError("the moments are not two arrays of numbers")
+            return int(step), first, second
 
     def add(self, node: Node) -> None:
         """The model exists from now on."""
@@ -146,16 +156,47 @@ class TrainingFolder(ResumableFolder):
         kinds = ("states", "counts", "good", "weights", "failed")
         expected = [f"{kind}{t}" for t in range(len(samples.tasks)) for kind in kinds]
         for node in self.tree:
-            arrays = self.read_arrays(f"data/{node.id:04d}.npz", expected)
-            for t in range(len(samples.tasks)):
-                offsets = np.concatenate([[0], np.cumsum(arrays[f"counts{t}"])])
-                good = arrays[f"good{t}"].tolist()
-                weights = arrays[f"weights{t}"].tolist()
-                for i, row in enumerate(arrays[f"states{t}"].tolist()):
-                    own = tuple(good[offsets[i] : offsets[i + 1]])
-                    samples[t].add(Sample(State(row), own, weights[i]))
-                for row in arrays[f"failed{t}"].tolist():
-                    samples[t].give_up(State(row))
+            name = f"data/{node.id:04d}.npz"
+            arrays = self.read_arrays(name, expected)
+            with damaged(str(self.path / name)):
+                for t, task in enumerate(samples.tasks):
+                    found, failed = _lessons(task, *(arrays[f"{kind}{t}"] for kind in kinds))
+                    for sample in found:
+                        samples[t].add(sample)
+                    for state in failed:
+                        samples[t].give_up(state)
+
+
+def _lessons(
+    task: Task,
+    states: NDArray[Any],
+    counts: NDArray[Any],
+    good: NDArray[Any],
+    weights: NDArray[Any],
+    failed: NDArray[Any],
+) -> tuple[list[Sample], list[State]]:
+    """The samples of a task, and the states that the teacher gave up on; a `ValueError` if they are not such."""
+    for rows in (states, failed):
+        if rows.ndim != 2 or rows.dtype != np.int32:
+            raise ValueError("the states are not rows of whole numbers")
+        checked_states(rows, task)
+        task.check_batch(rows)
+    shapes = {counts.shape, weights.shape, (len(states),)}
+    if len(shapes) > 1 or counts.dtype != np.int32 or weights.dtype != np.float64:
+        raise ValueError("there is not one count and weight for each state")
+    if good.ndim != 1 or good.dtype != np.int32 or (counts < 0).any():
+        raise ValueError("the operators are not whole numbers")
+    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    if offsets[-1] != len(good) or not np.isfinite(weights).all():
+        raise ValueError("the operators do not fit the states")
+    if ((good < 0) | (good >= task.operator_count)).any():
+        raise ValueError("an operator is not one of the task")
+    names, numbers = good.tolist(), weights.tolist()
+    found = [
+        Sample(State(row), tuple(names[offsets[i] : offsets[i + 1]]), numbers[i])
+        for i, row in enumerate(states.tolist())
+    ]
+    return found, [State(row) for row in failed.tolist()]
 
 
 def _rows(states: list[State], width: int) -> Any:

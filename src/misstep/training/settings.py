@@ -13,6 +13,7 @@ from misstep.policies.asnet.weights import HIDDEN, INITIAL, LAYERS, check_sizes
 from misstep.training.algorithms import N_INIT, N_START, Configuration, configuration
 from misstep.training.explore import Exploration
 from misstep.training.feedback import Feedback
+from misstep.training.stored import check_form, damaged
 from misstep.training.teachers import ASTAR_EXPANSIONS, EXHAUSTIVE_STATES
 from misstep.training.testing import TestSettings
 
@@ -127,7 +128,8 @@ class TrainingSettings:
 
     @staticmethod
     def from_dict(values: dict[str, Any], where: str) -> TrainingSettings:
-        try:
+        with damaged(where):
+            check_form(values, TrainingSettings())
             inner = {
                 "learner": LearnerSettings(**values["learner"]),
                 "exploration": Exploration(**values["exploration"]),
@@ -135,10 +137,6 @@ class TrainingSettings:
                 "test": TestSettings(**values["test"]),
             }
             return TrainingSettings(**{**values, **inner})
-        except (KeyError, TypeError) as error:
-            raise InputFormatError(
-                f"the settings of the training are not as expected: {error}", where=where
-            ) from None
 
 
 def require_same(
@@ -147,7 +145,9 @@ def require_same(
     """Raises an error if a training would continue with other settings. Default values are taken as not asked for."""
     known, spared = _flat(begun), _flat(usual)
     for name, value in _flat(asked).items():
-        if value not in (known[name], spared[name]):
+        if name not in known:
+            raise InputFormatError(f"the settings have no {name}", where=where)
+        if value not in (known[name], spared.get(name, known[name])):
             raise UsageError(
                 f"the training was begun with {name} {known[name]}, not {value}",
                 where=where,

@@ -12,6 +12,7 @@ from typing import Any
 
 from misstep.errors import InputFormatError
 from misstep.training.score import Parts, scores
+from misstep.training.stored import check_form, damaged
 from misstep.training.testing import TaskResult, summarise
 
 
@@ -47,12 +48,29 @@ class Node:
 
     @staticmethod
     def from_dict(values: dict[str, Any], where: str) -> Node:
-        try:
-            kept = {name: value for name, value in values.items() if name != "test"}
-            kept["results"] = tuple(TaskResult(**result) for result in values["results"])
-            return Node(**kept)
-        except (KeyError, TypeError) as error:
-            raise InputFormatError(f"not a record of a model: {error}", where=where) from None
+        with damaged(where):
+            kept = {name: own for name, own in values.items() if name not in ("test", "results")}
+            check_form(kept, _NODE, "a model")
+            kept["results"] = tuple(_result(result) for result in values["results"])
+            node = Node(**kept)
+            if not 0 <= node.success <= 1 or min(node.epochs, node.samples, node.seed) < 0:
+                raise ValueError("a number is out of its range")
+            if any(type(own) not in (int, float) for own in node.seconds.values()):
+                raise ValueError("seconds are not numbers")
+            return node
+
+
+def _result(values: dict[str, Any]) -> TaskResult:
+    check_form(values, _RESULT, "a test")
+    result = TaskResult(**values)
+    counts = (result.pool, result.processed, result.solved, result.bugs, result.lost, result.steps)
+    if min(counts) < 0 or max(result.solved, result.bugs) > result.processed:
+        raise ValueError("the counts of a test do not fit together")
+    return result
+
+
+_NODE = Node(0, 0, 0, 0, 0.0, 0.0, 0, "")
+_RESULT = TaskResult("", 0, False)
 
 
 @dataclass
@@ -69,7 +87,7 @@ class PolicyTree:
         return self.nodes[id]
 
     def add(self, node: Node) -> None:
-        if node.id != len(self.nodes) or (node.parent is not None and node.parent >= node.id):
+        if node.id != len(self.nodes) or not (node.parent is None or 0 <= node.parent < node.id):
             raise InputFormatError(f"model {node.id} is out of order", where="policy tree")
         self.nodes.append(node)
 

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from attack.fuzzing import checkpoints, networks, stored, tasks, texts
+from attack.fuzzing import (
+    checkpoints,
+    experiments,
+    networks,
+    processes,
+    shared,
+    stored,
+    tasks,
+    texts,
+    trained,
+)
 from attack.fuzzing.reader import Reader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for module in (tasks, networks, checkpoints, texts, stored)
+    for module in (
+        tasks,
+        networks,
+        checkpoints,
+        texts,
+        stored,
+        experiments,
+        shared,
+        trained,
+        processes,
+    )
     for reader in module.READERS
 }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import shutil
 import struct
 import tempfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -17,14 +19,19 @@ import numpy as np
 from attack.fuzzing.mutators import Files, damaged
 from attack.fuzzing.reader import DisagreementError, Reader, placed
 from misstep._core import CounterRandom
-from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.lent import loan_of
 from misstep.campaigns.testing import read_settings
 from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.dominance import DominanceTables, TableError
+from misstep.comparison.compare import compare
+from misstep.comparison.shrink.folder import read as small_bug
 from misstep.decoding import read_npz
+from misstep.errors import MisstepError
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.dominance import DominanceFunction
 from misstep.oracles.knowledge import Knowledge
+from misstep.reports import junit, markdown, sarif
 from support.attacks import damage_bytes, damage_rows
 from support.campaigns import BATCHES, NOISY, SHARING, small_model
 from support.tasks import rows, small_task, walk
@@ -67,6 +74,47 @@ def read_campaign(files: Files, place: Path) -> None:
         for bug in campaign.bugs[:3]:
             str(campaign.explain(bug))
         campaign.replay()
+
+
+def use_campaign(files: Files, place: Path) -> None:
+    """All that is made from a campaign without running its policy. The first error counts; the rest is tried too."""
+    problems: list[Exception] = []
+    with open_campaign(placed(files, place)) as campaign:
+        (place / "out").mkdir()
+        for number, make in enumerate(_uses(campaign, place / "out")):
+            try:
+                make()
+            except Exception as error:
+                problems.append(error)
+                if not isinstance(error, MisstepError):
+                    raise
+                error.where = f"{number} {error.where}"
+    for problem in problems:
+        raise problem
+
+
+def _uses(campaign: Campaign, out: Path) -> list[Callable[[], object]]:
+    exported = ("tests", "csv", "json", "latex", "baseline")
+    of_bugs = ("problem", "plan") if campaign.settings.world == "planning" else ("model",)
+    found: list[Callable[[], object]] = [
+        partial(campaign.export, what, out / f"{what}.{END.get(what, what)}") for what in exported
+    ]
+    for bug in campaign.bugs[:1]:
+        found += [
+            partial(campaign.export, what, out / f"bug-{what}", bug=bug.id) for what in of_bugs
+        ]
+        found.append(partial(small_bug, campaign, bug))
+    found += [
+        lambda: campaign.report(out / "report.html"),
+        lambda: [str(own) for own in campaign.families],
+        lambda: loan_of(campaign._store),
+        lambda: json.dumps(compare(campaign, campaign).as_dict()),
+        *(partial(kind.text, campaign) for kind in (junit, sarif, markdown)),
+    ]
+    return found
+
+
+END = {"latex": "tex"}
 
 
 # -- settings -------------------------------------------------------------------------------------
@@ -167,6 +215,7 @@ def use_npz(files: Files, _: Path) -> None:
 
 READERS = (
     Reader("campaign", campaign_seeds, read_campaign, mutate=damage_campaign, cases=375),
+    Reader("campaign-uses", campaign_seeds, use_campaign, mutate=damage_campaign, cases=15),
     Reader("settings", settings_seeds, use_settings, cases=1500),
     Reader("dominance", dominance_seeds, use_tables, mutate=damage_tables, cases=1500),
     Reader("knowledge", knowledge_seeds, use_knowledge, cases=3750),

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 from pathlib import Path
+from typing import cast
+
+import numpy as np
 
 from attack.fuzzing.mutators import Files
 from attack.fuzzing.networks import states, task, use_policy
-from attack.fuzzing.reader import Reader
+from attack.fuzzing.reader import CODES, Reader
 from misstep.policies.llm.chat import NoAnswerError, _reply
 from misstep.policies.llm.prompt import named_operator
-from misstep.policies.process.channel import ProgramError
+from misstep.policies.networks.onnx import OnnxNetwork
+from misstep.policies.process.channel import Channel, ProgramError
+from misstep.policies.process.patience import Patience
 from misstep.policies.process.protocol import AnswerReader, line_of, parse_greeting
+from misstep.policies.program.policy import _decoded
 from misstep.policies.remote import wire
 from misstep.policies.remote.client import _read_task
 from misstep.policies.remote.names import Matching
@@ -45,6 +53,43 @@ def read_line(files: Files, _: Path) -> None:
         parse_greeting(files["greeting"])
     else:
         AnswerReader(task()).read(files["answer"], 7, states())
+
+
+def program_seeds() -> list[Files]:
+    plan = {"plan": [f"({task().operator_names[0]})", "x"]}
+    found = (plan, {"files": ["a.py"]}, {"error": "why", "line": 3})
+    return [{"line": line_of(own)} for own in found]
+
+
+def read_program(files: Files, _: Path) -> None:
+    answer = _decoded(files["line"])
+    assert all(isinstance(own, str) for own in (*answer.get("plan", ()), *answer.get("files", ())))
+
+
+class _Answering:
+    """A channel whose program has answered already."""
+
+    def __init__(self, line: bytes) -> None:
+        self._line = line
+
+    def exchange(self, *_: object) -> bytes:
+        return self._line
+
+
+def onnx_seeds() -> list[Files]:
+    numbers = base64.b64encode(np.array([[0.5, 1.5]]).tobytes()).decode()
+    found = ({"numbers": numbers, "shape": [1, 2]}, {"error": "why"})
+    return [{"line": line_of(own)} for own in found]
+
+
+def read_onnx(files: Files, _: Path) -> None:
+    """What the process of onnxruntime answers; it reads files of strangers."""
+    network = OnnxNetwork.__new__(OnnxNetwork)
+    network._where, network._precision, network._faults, network._answered = "x", "float32", 0, 1
+    network._patience, network._owner = Patience(), os.getpid()
+    network._channel = cast(Channel, _Answering(files["line"]))
+    result = network._ask(np.zeros((1, 2)))
+    assert result.dtype == np.float64
 
 
 # -- language models ------------------------------------------------------------------------------
@@ -93,6 +138,8 @@ def read_message(files: Files, _: Path) -> None:
 
 
 READERS = (
+    Reader("programs", program_seeds, read_program, allowed=(ProgramError,), cases=1000),
+    Reader("onnx-answers", onnx_seeds, read_onnx, codes=CODES | {11}, cases=1000),
     Reader("rules", rule_seeds, use_policy("rules:", "x.rules"), cases=1250),
     Reader("sketch", sketch_seeds, use_policy("sketch:--width=0 ", "x.txt"), cases=1250),
     Reader(

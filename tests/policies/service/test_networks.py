@@ -25,7 +25,7 @@ from misstep.policies.gnn.evaluator import Evaluator  # noqa: E402
 from misstep.policies.gnn.policy import NOISE  # noqa: E402
 from misstep.policies.gnn.relations import GOAL  # noqa: E402
 from misstep.policies.policy import States  # noqa: E402
-from misstep.policies.service.models import Part  # noqa: E402
+from misstep.policies.service.models import Part, problem_of_offsets  # noqa: E402
 from misstep.policies.service.networks import Joint, Network  # noqa: E402
 from misstep.tasks.task import Task  # noqa: E402
 from support.campaigns import told  # noqa: E402
@@ -145,7 +145,8 @@ def test_states_that_the_task_does_not_have_are_refused(
         states[-1, -1] = wrong
         assert network.problem(Part(states, part.offsets)) is not None
     for offsets in ([1, len(part.states)], [0, 1], [0, 2, 1, len(part.states)], []):
-        assert network.problem(Part(part.states, np.array(offsets, dtype=np.int64))) is not None
+        wrong_part = Part(part.states, np.array(offsets, dtype=np.int64))
+        assert problem_of_offsets(wrong_part) is not None
 
 
 def test_a_client_needs_no_torch(file: Path, tmp_path: Path, tasks: list[Task]) -> None:

@@ -85,7 +85,7 @@ def test_other_settings_and_damage_are_refused(
     with pytest.raises(UsageError, match="begun with runs 10, not 20"):
         run_loop(task, None, out, replace(settings, plain=False, runs=20), resume=True)
     (out / "rounds.jsonl").write_text('{"arm": "bugs"}\n')
-    with pytest.raises(InputFormatError, match="not a round"):
+    with pytest.raises(InputFormatError, match="damaged"):
         read_rounds(out)
     (out / "loop.json").write_text("{}")
     with pytest.raises(InputFormatError, match="not the settings of a loop"):

@@ -209,3 +209,27 @@ def test_what_is_refused(task: JaniTask, small: QSettings, tmp_path: Path) -> No
 def _network(interface: JaniInterface) -> Path:
     assert interface.policy_file is not None
     return interface.policy_file
+
+
+def test_start_states_where_nothing_can_be_done(
+    task: JaniTask, small: QSettings, tmp_path: Path
+) -> None:
+    """A file that was changed: episodes begin elsewhere, instead of failing in the middle of the training."""
+    engine = task.new_engine()
+    ended = next(
+        state
+        for position in range(20)
+        for state in [(position, *[0] * (len(task.variable_names) - 1))]
+        if _is_terminal(engine, state)
+    )
+    train(task, tmp_path / "out", small)
+    (tmp_path / "out" / "starts.json").write_text(f"[{list(ended)}]")
+    (tmp_path / "out" / "state.npz").unlink()
+    assert resume(task, tmp_path / "out").steps == small.steps
+
+
+def _is_terminal(engine: Any, state: tuple[int, ...]) -> bool:
+    try:
+        return bool(engine.is_terminal(engine.intern(state)))
+    except Exception:  # not a state of the model
+        return False

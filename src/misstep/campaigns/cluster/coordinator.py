@@ -14,11 +14,20 @@ from typing import Any
 
 from misstep.campaigns.cluster.address import Address
 from misstep.campaigns.cluster.files import check_policy, copies
-from misstep.campaigns.cluster.jobs import INLINE, PROTOCOL, Blob, Done, Late, NoMemory, packed
+from misstep.campaigns.cluster.jobs import (
+    INLINE,
+    PROTOCOL,
+    Blob,
+    Done,
+    Late,
+    NoMemory,
+    packed,
+    unpacked,
+)
 from misstep.campaigns.cluster.link import GivenUp, Link, Note
 from misstep.campaigns.cluster.opening import open_cluster
 from misstep.campaigns.cluster.units import Campaign, UnitBody
-from misstep.campaigns.units import Unit
+from misstep.campaigns.units import Result, Unit
 from misstep.campaigns.workers import Lost, Outcome, Worker, Workers
 from misstep.errors import MisstepError, ToolError
 
@@ -118,8 +127,8 @@ class Cluster(Workers):
             return unit, Lost("memory")
         if isinstance(answer, GivenUp):
             return unit, Lost("crash", str(answer))
-        assert isinstance(answer, Done)
-        outcome = pickle.loads(answer.content)
+        content = answer.content if isinstance(answer, Done) else None
+        outcome = unpacked(content, Result, Lost, Exception)
         if isinstance(outcome, BaseException) and not isinstance(outcome, MisstepError):
             raise outcome
         return unit, outcome

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from misstep.errors import ToolError
+
 INLINE = 4096  # bytes; smaller data is sent with each job
 PROTOCOL = 5  # of pickle
 
@@ -76,6 +78,22 @@ def packed(value: object) -> Blob:
     return Blob(hashlib.sha256(content).hexdigest(), content)
 
 
+def unpacked(content: object, *kinds: type) -> Any:
+    """The result of a job, if it is of one of these kinds. Otherwise the worker is broken, or not one of ours."""
+    try:
+        if not isinstance(content, bytes):
+            raise TypeError("no bytes")
+        found = pickle.loads(content)
+        if not isinstance(found, kinds):
+            raise TypeError(f"a {type(found).__name__}")
+    except Exception as error:  # a damaged pickle may raise any
+        raise ToolError(
+            f"the answer of a worker cannot be read: {type(error).__name__}: {error!s:.80}",
+            hint="what is stored is kept: look at the workers, then continue with --resume",
+        ) from error
+    return found
+
+
 class Shelf:
     """The larger data of a process: unpacked once; the least recently used is dropped first.
 
@@ -124,4 +142,5 @@ __all__ = [
     "Shelf",
     "Ticket",
     "packed",
+    "unpacked",
 ]

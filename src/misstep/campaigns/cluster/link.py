@@ -318,12 +318,12 @@ class Link:
             self._failed(jobs, future)
             return
         try:
-            found: list[tuple[Answer, float]] = future.result(timeout=FETCH)
+            found: object = future.result(timeout=FETCH)
         except Exception:  # the worker was lost between the end of the job and our question
             self._require_scheduler()
             self._send_each(jobs)
             return
-        for job, (answer, seconds) in zip(parcel.jobs, found, strict=True):
+        for job, (answer, seconds) in zip(parcel.jobs, self._checked(found, parcel), strict=True):
             if job not in jobs:
                 continue
             if isinstance(answer, Refused):
@@ -335,6 +335,17 @@ class Link:
             else:
                 self._pace.see(seconds)
                 self._end(job, answer)
+
+    def _checked(self, found: object, parcel: Parcel) -> list[tuple[Answer, float]]:
+        """One answer and its time for each job; anything else is an error of the cluster."""
+        if isinstance(found, list) and len(found) == len(parcel.jobs):
+            pairs = [own for own in found if isinstance(own, tuple) and len(own) == 2]
+            if len(pairs) == len(found) and all(
+                isinstance(answer, Answer) and type(seconds) in (int, float)
+                for answer, seconds in pairs
+            ):
+                return pairs
+        raise ToolError("the answer of a worker is not one of ours", where=self.where)
 
     def _end(self, job: Job, answer: Answer | GivenUp) -> None:
         del self._jobs[job.name]

@@ -16,6 +16,8 @@ from misstep.checking.certificates.planning import check_planning
 from misstep.checking.certificates.report import CertificateReport
 from misstep.errors import InputFileError
 
+MAX_BYTES = 2**31  # of a file
+
 
 def is_certificate(path: Path) -> bool:
     try:
@@ -50,8 +52,15 @@ def _files(certificate: Certificate, model: Path) -> list[bytes]:
 
 
 def _content(path: Path) -> bytes:
+    """A certificate may come from a stranger and names files, such as a pipe or a device that never ends."""
     try:
-        return path.read_bytes()
+        if path.exists() and not path.is_file():
+            raise InputFileError("this is not a regular file", where=str(path))
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise InputFileError(f"the file is larger than {MAX_BYTES:,} bytes", where=str(path))
+        return content
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputFileError(f"cannot read the file: {why}", where=str(path)) from error

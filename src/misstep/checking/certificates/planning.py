@@ -73,7 +73,7 @@ class _Checker:
         policy = certificate.header.get("policy")
         if not isinstance(policy, Mapping) or not isinstance(policy.get("digest"), str):
             raise CheckError("the certificate does not say which policy it is about")
-        if certificate.header.get("from") not in CLAIMS:
+        if certificate.text("from") not in CLAIMS:
             raise CheckError("the certificate does not say which states it is about")
         self.closed = certificate.header["from"] == "all"
         for column, variable in zip(certificate.columns, task.variables, strict=True):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from misstep.campaigns.cluster.address import read_address
 from misstep.campaigns.cluster.files import FileCopy, at_hand, check_policy, copies
-from misstep.campaigns.cluster.jobs import PROTOCOL, Blob, Done, NoMemory, Shelf, packed
+from misstep.campaigns.cluster.jobs import PROTOCOL, Blob, Done, NoMemory, Shelf, packed, unpacked
 from misstep.campaigns.cluster.link import Link, Note
 from misstep.campaigns.cluster.opening import open_cluster
 from misstep.campaigns.workers import sendable
@@ -133,7 +133,7 @@ class There:
     def _take(self, ended: dict[int, Examined]) -> None:
         number, answer = self._link.next()
         if isinstance(answer, Done):
-            found = pickle.loads(answer.content)
+            found = unpacked(answer.content, Examined, Exception)
             if isinstance(found, BaseException):
                 raise found
             ended[number] = found

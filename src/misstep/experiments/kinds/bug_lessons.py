@@ -16,9 +16,7 @@ are
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from misstep.errors import UnsupportedError
 from misstep.experiments.expressions import Value
+from misstep.experiments.journal import add_to_journal, read_journal
 from misstep.experiments.kinds import MISSING, Json, Part
 from misstep.experiments.kinds.arms import NONE, Arm, read_arm
 from misstep.experiments.kinds.learning import open_tasks, pinned, spread
@@ -128,7 +127,7 @@ def run(payload: Json) -> Json:
 def run_in(payload: Json, place: Path) -> Json:
     check_device("cpu")
     log = place / "arms.jsonl"
-    done = _read(log)
+    done = read_journal(log)
     if all(arm in done for arm in payload["arms"]):
         return {"start": done[START], "arms": {arm: done[arm] for arm in payload["arms"]}}
     study = Study(payload)
@@ -136,11 +135,11 @@ def run_in(payload: Json, place: Path) -> Json:
     if START not in done:
         tests = [study.test(begun.model.weights)]
         done[START] = {"rounds": tests, "epochs": begun.epochs, "added": 0}
-        _keep(log, START, done[START])
+        add_to_journal(log, START, done[START])
     for arm in payload["arms"]:
         if arm not in done:
             done[arm] = study.go_on(begun, read_arm(arm, payload["states"]))
-            _keep(log, arm, done[arm])
+            add_to_journal(log, arm, done[arm])
     return {"start": done[START], "arms": {arm: done[arm] for arm in payload["arms"]}}
 
 
@@ -330,24 +329,6 @@ def joined(observations: list[dict[str, Value]]) -> None:
 
 def longest(payload: Json) -> float | None:  # noqa: ARG001
     return None
-
-
-def _keep(log: Path, arm: str, result: Json) -> None:
-    with log.open("a", encoding="utf-8") as out:
-        out.write(json.dumps([arm, result]) + "\n")
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def _read(log: Path) -> dict[str, Json]:
-    """The stored results; an incomplete last line after a kill is removed."""
-    if not log.exists():
-        return {}
-    content = log.read_bytes()
-    kept = content[: content.rfind(b"\n") + 1]
-    if kept != content:
-        log.write_bytes(kept)
-    return dict(json.loads(line) for line in kept.splitlines())
 
 
 __all__ = ["START", "Study", "joined", "observations", "run", "run_in", "units"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from misstep.errors import UnsupportedError
+from misstep.errors import InputFormatError, UnsupportedError
 from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import Finished, Json, Part
 from misstep.experiments.kinds.learning import TASK_KEYS, open_tasks, split
@@ -26,7 +26,7 @@ from misstep.experiments.kinds.trainings import (
     train_in,
 )
 from misstep.experiments.schema import choice, whole
-from misstep.files import write_bytes
+from misstep.files import refuse_linked_folders, write_inside
 from misstep.policies.asnet.model_file import read_model
 from misstep.training.algorithms import NAMES, select_offline
 from misstep.training.folder import TrainingFolder
@@ -132,14 +132,17 @@ def finish(folder: Path, parts: Sequence[Finished]) -> None:
     for part in parts:
         by_domain.setdefault(part.payload["domain"], []).append(part)
     out = folder / FOLDER
+    refuse_linked_folders(folder, (FOLDER,))
     out.mkdir(parents=True, exist_ok=True)
     for domain, own in by_domain.items():
+        if Path(domain).name != domain:
+            raise InputFormatError(f"the domain {domain!r:.60} is not the name of a file")
         best = own[_best([part.result for part in own])]
         file = out / f"{domain}.safetensors"
-        write_bytes(file, base64.b64decode(best.result["file"]))
+        write_inside(file, base64.b64decode(best.result["file"]))
         card = _card(domain, best, len(own), file)
-        write_bytes(out / f"{domain}.json", json.dumps(card, indent=1).encode() + b"\n")
-        write_bytes(out / f"{domain}.md", _text(card).encode())
+        write_inside(out / f"{domain}.json", json.dumps(card, indent=1).encode() + b"\n")
+        write_inside(out / f"{domain}.md", _text(card).encode())
 
 
 def _best(results: Sequence[Json]) -> int:

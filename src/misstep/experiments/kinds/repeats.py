@@ -95,6 +95,15 @@ def kept(folder: Path, result: Json) -> Json:
     """The summary of a training; its files are in the folder afterwards, wherever it ran."""
     if FAILURE in result:
         return result
+    try:
+        return _kept(folder, result)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InputFormatError(
+            f"the result of a training cannot be read ({type(error).__name__})", where=str(folder)
+        ) from error
+
+
+def _kept(folder: Path, result: Json) -> Json:
     # Whoever is killed here leaves nothing that looks like a training, which begins with its settings.
     for name, content in sorted(
         result.get("files", {}).items(), key=lambda own: own[0] == SETTINGS

@@ -6,13 +6,12 @@ after the epoch that exceeds it: then the models are still determined by tasks a
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from misstep.errors import UnsupportedError
+from misstep.experiments.journal import add_to_journal, read_journal
 from misstep.experiments.kinds import Json
 from misstep.experiments.kinds.learning import Opened
 from misstep.experiments.schema import Key, choice, flag, number, text, whole
@@ -139,7 +138,7 @@ class HeldOut:
         self._structures = [structure_of(task, shape_of(task.lifted)) for task in tasks]
         self._tested: dict[int, TestedTask] = {}
         self._log = log
-        self._known = _read(log)
+        self._known = read_journal(log)
 
     def solves(self, model: int) -> list[bool]:
         """Which initial states the model solves."""
@@ -167,21 +166,7 @@ class HeldOut:
 
     def _keep(self, key: str, value: Any) -> None:
         self._known[key] = value
-        with self._log.open("a", encoding="utf-8") as out:
-            out.write(json.dumps([key, value]) + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-
-
-def _read(log: Path) -> Json:
-    """The stored results; an incomplete last line after a kill is removed."""
-    if not log.exists():
-        return {}
-    content = log.read_bytes()
-    whole_lines = content[: content.rfind(b"\n") + 1]
-    if whole_lines != content:
-        log.write_bytes(whole_lines)
-    return dict(json.loads(line) for line in whole_lines.splitlines())
+        add_to_journal(self._log, key, value)
 
 
 __all__ = ["LEARNING_KEYS", "HeldOut", "learning_of", "settings_of", "train_in"]

@@ -42,6 +42,9 @@ MAX_FAULTS = 25  # in a row, after which the network is given up
 MAX_NUMBERS = 2**24  # of one question: an answer is one line
 
 
+DISTURBED = "the process of onnxruntime gave an answer that cannot be read"
+
+
 class OnnxNetwork(Network):
     kind = "onnx"
 
@@ -141,8 +144,11 @@ class OnnxNetwork(Network):
         self._faults = 0
         self._answered += 1
         self._patience.answered()
-        numbers = np.frombuffer(base64.b64decode(reply["numbers"]), dtype=np.float64)
-        result: Rows = numbers.reshape(reply["shape"])
+        try:
+            numbers = np.frombuffer(base64.b64decode(reply["numbers"]), dtype=np.float64)
+            result: Rows = numbers.reshape(reply["shape"])
+        except (LookupError, OverflowError, TypeError, ValueError):
+            raise PolicyCrashError(DISTURBED, where=self._where) from None
         return result
 
     def _start(self) -> dict[str, Any]:
@@ -164,7 +170,14 @@ class OnnxNetwork(Network):
     def _exchange(self, question: bytes, seconds: float, *, starting: bool = False) -> Any:
         assert self._channel is not None
         try:
-            return parse_json(self._channel.exchange(question, seconds))
+            found = parse_json(self._channel.exchange(question, seconds))
+            if not isinstance(found, dict):
+                raise ValueError
+            return found
+        except ValueError:  # native code has written to the descriptor of our exchange
+            self._channel = None
+            self._faults += 1
+            raise PolicyCrashError(DISTURBED, where=self._where) from None
         except ProgramError as fault:
             self._channel = None
             self._faults += 1

@@ -219,12 +219,17 @@ def _decoded(line: bytes) -> dict[str, Any]:
     except ValueError:
         answer = None
     plan = answer.get("plan") if isinstance(answer, dict) else None
+    files = answer.get("files", []) if isinstance(answer, dict) else None
     if not isinstance(answer, dict) or not (
-        answer.keys() & {"error", "files"}
+        (answer.keys() & {"error", "files"} and _are_texts(files))
         or (isinstance(plan, list) and all(isinstance(text, str) for text in plan))
     ):
         raise ProgramError(f"the program disturbed the exchange with {line[:60]!r}")
     return answer
+
+
+def _are_texts(files: object) -> bool:
+    return isinstance(files, list) and all(isinstance(own, str) for own in files)
 
 
 def _in_one_line(fault: ProgramError, timeout: float) -> ProgramError:

@@ -34,7 +34,10 @@ from misstep.versions import identity
 
 LONGEST_PATH = 100  # bytes that the system allows for the path of a socket, less a few
 BACKLOG = 1024
+_WORDS = 4096  # bytes of the end of a log
 HASH_SEED = "PYTHONHASHSEED"
+WITHOUT = f"{VARIABLE}=off does without it"
+_OWN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link, and no pipe that nobody reads
 _OURS = (VARIABLE, HASH_SEED)  # these differ between processes of one campaign
 _MAIN = (
     f"{NOT_FROM_HERE}import json, os, sys; fd, path = json.loads(sys.argv[1]); "
@@ -63,7 +66,7 @@ def folder() -> Path:
     raise ToolError(
         "there is no folder for the socket of the inference service",
         expected="a temporary folder with a short path that only you can enter",
-        hint="MISSTEP_SERVICE=off does without it",
+        hint=WITHOUT,
     )
 
 
@@ -89,16 +92,25 @@ def surroundings_here() -> str:
 def connect(device: str, surroundings: str = "") -> socket.socket:
     """A connection to the service for a device. The service is started if it is not running."""
     path = place(device, surroundings)
-    found = _reach(path)
-    if found is not None:
-        return found
-    with _lock(path):
-        found = _reach(path)  # another process may have started it meanwhile
-        if found is None:
-            _start(path)
-            found = _reach(path)
+    try:
+        found = _reach(path)
+        if found is not None:
+            return found
+        with _lock(path):
+            found = _reach(path)  # another process may have started it meanwhile
+            if found is None:
+                _start(path)
+                found = _reach(path)
+    except ConnectionError:
+        raise  # the service has just ended
+    except OSError as error:
+        raise ToolError(
+            f"the inference service cannot be reached: {reason(error)}",
+            where=str(path),
+            hint=WITHOUT,
+        ) from error
     if found is None:
-        raise ToolError("the inference service cannot be reached", where=str(path))
+        raise ToolError("the inference service cannot be reached", where=str(path), hint=WITHOUT)
     return found
 
 
@@ -127,7 +139,7 @@ def peer(sock: socket.socket) -> tuple[int, int]:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    fd = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | _OWN, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
@@ -141,7 +153,7 @@ def _start(path: Path) -> None:
         listening.bind(str(path))
         listening.listen(BACKLOG)
         argument = json.dumps([listening.fileno(), sys.path])
-        log = os.open(log_of(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        log = os.open(log_of(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OWN, 0o600)
         try:
             started = subprocess.Popen(
                 [sys.executable, "-c", _MAIN, argument],
@@ -169,12 +181,9 @@ def log_of(path: Path) -> str:
 def last_words(device: str, surroundings: str = "") -> str:
     """The last line that the service for a device has written, for error messages."""
     try:
-        lines = (
-            Path(log_of(place(device, surroundings)))
-            .read_text(errors="replace")
-            .strip()
-            .splitlines()
-        )
+        with os.fdopen(os.open(log_of(place(device, surroundings)), _OWN), "rb") as log:
+            log.seek(max(0, os.fstat(log.fileno()).st_size - _WORDS))
+            lines = log.read(_WORDS).decode(errors="replace").strip().splitlines()
     except OSError:
         return ""
     return lines[-1][:300] if lines else ""

@@ -22,8 +22,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.errors import InputFormatError, PolicyAwayError
-from misstep.policies.service.address import connect, last_words
+from misstep.errors import InputFormatError, PolicyAwayError, ToolError
+from misstep.files import reason
+from misstep.policies.service.address import WITHOUT, connect, last_words
 from misstep.policies.service.memory import Block, Layout
 from misstep.policies.service.messages import Message, error_of, receive, send
 
@@ -109,6 +110,13 @@ class Client:
                 return question()
             except (EOFError, ConnectionError):
                 self._drop()  # it has died
+            except OSError as error:  # of this process: no more files, no memory
+                self._drop()
+                raise ToolError(
+                    f"the inference service cannot be asked: {reason(error)}",
+                    where=f"device {self.device}",
+                    hint=WITHOUT,
+                ) from error
             except BaseException:
                 self._drop()  # an answer that no one waits for may still arrive
                 raise
@@ -140,8 +148,7 @@ class Client:
         block.states(layout)[:] = states
         question = {"model": number, "layout": list(layout), "alone": alone}
         answer = self._exchange(question)
-        messages = {int(row): text for row, text in answer.get("messages", {}).items()}
-        return Reply(block.answers(layout).copy(), messages)
+        return Reply(block.answers(layout).copy(), _messages(answer, len(states)))
 
     def _number(self, served: Served) -> int:
         """Of a model at the other end, which is told of it where it does not know it yet."""
@@ -149,6 +156,11 @@ class Client:
             self._room(len(served.content)).write(served.content)
             question = {"open": served.loader, "size": len(served.content)}
             about = self._exchange(question)
+            numbers = (about.get("model"), about.get("columns"))
+            if any(type(own) is not int for own in numbers) or not isinstance(
+                about.get("key"), str
+            ):
+                raise ConnectionError("not an answer of ours")
             if served.about and served.about["key"] != about["key"]:  # after the service has died
                 raise InputFormatError(
                     "the files of the policy have changed while it was asked",
@@ -176,6 +188,19 @@ class Client:
         if "error" in answer:
             raise error_of(answer)
         return answer
+
+
+def _messages(answer: Message, rows: int) -> dict[int, str]:
+    """The error messages of an answer, by row."""
+    found = answer.get("messages", {})
+    if not isinstance(found, dict):
+        raise ConnectionError("not an answer of ours")
+    for row, text in found.items():
+        if not (
+            row.isascii() and row.isdecimal() and int(row[:20]) < rows and isinstance(text, str)
+        ):
+            raise ConnectionError("not an answer of ours")
+    return {int(row): text for row, text in found.items()}
 
 
 _clients: dict[tuple[str, str], Client] = {}

@@ -1,7 +1,8 @@
 """Blocks of shared memory without a name.
 
 A block is a file that exists in memory only and is open in two processes. The system frees it when both have closed it
-or have ended, however that happens, so that nothing has to be cleaned up.
+or have ended, however that happens, so that nothing has to be cleaned up. It is sealed against shrinking: reading what
+the other process has cut off would end this one.
 
 A question is stored in a block as three arrays: where each decision begins, the rows of the states, and space for the
 answers, column by column.
@@ -10,6 +11,7 @@ answers, column by column.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import mmap
 import os
 from typing import NamedTuple
@@ -51,13 +53,27 @@ class Block:
 
     @classmethod
     def of_size(cls, size: int) -> Block:
-        fd = os.memfd_create("misstep")
+        fd = os.memfd_create("misstep", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(fd, max(size, LEAST))
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
             return cls(fd)
         except BaseException:
             os.close(fd)
             raise
+
+    @classmethod
+    def received(cls, fd: int) -> Block:
+        """A block that another process made; the file is closed, because the memory stays without it."""
+        try:
+            # An OSError says that the file is no memory, whose size anybody could change.
+            if not fcntl.fcntl(fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK:
+                raise ValueError("a block that may shrink")
+            block = cls(fd)
+            block.fd = -1
+            return block
+        finally:
+            os.close(fd)
 
     def write(self, content: bytes) -> None:
         self._map[: len(content)] = content

@@ -13,9 +13,12 @@ import socket
 from typing import Any
 
 from misstep import errors
+from misstep.decoding import parse_json
 from misstep.errors import MisstepError, ToolError
 
 LONGEST = 1 << 16  # bytes of a packet
+MOST_PACKETS = 1 << 13  # of an answer
+MAX_DEPTH = 20  # of lists and objects in a message
 LAST, MORE = b".", b"+"  # the first byte of a packet: is the message complete?
 Message = dict[str, Any]
 
@@ -41,12 +44,14 @@ def receive(sock: socket.socket, *, short: bool = False) -> tuple[Message, int |
     parts = [data]
     while parts[-1][:1] == MORE and not short:
         parts.append(sock.recv(LONGEST + 1))
+        if len(parts) > MOST_PACKETS:
+            raise ConnectionError("an answer that does not end")
     if not parts[-1]:
         raise EOFError
     try:
         if parts[-1][:1] != LAST:
             raise ValueError
-        message = json.loads(b"".join(part[1:] for part in parts))
+        message = parse_json(b"".join(part[1:] for part in parts), max_depth=MAX_DEPTH)
         if not isinstance(message, dict):
             raise TypeError
     except (ValueError, TypeError):

@@ -66,6 +66,15 @@ class Model(ABC):
         return None
 
 
+def problem_of_offsets(part: Part) -> str | None:
+    """The reason why the decisions do not divide the states among them, if they do not."""
+    offsets = part.offsets
+    bounds = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(part.states)
+    if not bounds or bool((np.diff(offsets) < 0).any()):
+        return "the decisions of a question do not fit its states"
+    return None
+
+
 def single_decisions(part: Part) -> list[Part]:
     starts, ends = part.offsets[:-1].tolist(), part.offsets[1:].tolist()
     return [
@@ -113,6 +122,7 @@ __all__ = [
     "Part",
     "concatenated",
     "joined_output",
+    "problem_of_offsets",
     "single_decisions",
     "split_output",
 ]

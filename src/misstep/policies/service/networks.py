@@ -23,6 +23,7 @@ from weakref import WeakSet, WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from misstep.decoding import parse_json, read_npz
 from misstep.errors import InputFormatError, MisstepError
 from misstep.policies.gnn.encoding import Encoding, encode
 from misstep.policies.gnn.relations import Relation
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from misstep.policies.gnn.evaluator import Evaluator
 
 HERE = "misstep.policies.service.networks"
+MOST_UNPACKED = 1 << 32  # bytes of the tables of a task
 MOST_JOINED = 8_192  # states of one task in a joined batch: more fill the device by themselves
 Evaluated = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 
@@ -110,18 +112,46 @@ def _packed(choice: dict[str, Any], encoding: Encoding, sizes: NDArray[np.int64]
 
 
 def _unpacked(content: bytes) -> tuple[dict[str, Any], Encoding, NDArray[np.int64]]:
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        rest = json.loads(stored["rest"].tobytes())
+    try:
+        stored = read_npz(content, MOST_UNPACKED)
+        rest = parse_json(stored["rest"].tobytes())
         arrays = {name: stored[name] for name in _ARRAYS}
         sizes = stored["sizes"]
-    encoding = Encoding(
-        relations=tuple(Relation(*relation) for relation in rest["relations"]),
-        node_count=rest["node_count"],
-        row_capacity=tuple(rest["row_capacity"]),
-        always_visible=rest["always_visible"],
-        **arrays,
-    )
+        encoding = Encoding(
+            relations=tuple(Relation(str(name), int(arity)) for name, arity in rest["relations"]),
+            node_count=int(rest["node_count"]),
+            row_capacity=tuple(map(int, rest["row_capacity"])),
+            always_visible=bool(rest["always_visible"]),
+            **arrays,
+        )
+        _check(encoding, sizes)
+    except (AttributeError, LookupError, OverflowError, TypeError) as error:
+        raise ValueError(f"the tables of a task are damaged: {error!s:.80}") from error
     return rest, encoding, sizes
+
+
+def _check(encoding: Encoding, sizes: NDArray[np.int64]) -> None:
+    """Numbers that lead outside of a table would end the device, and with it the work of all clients."""
+    own, facts = encoding, len(encoding.last_object)
+    kinds = {"i"} == {array.dtype.kind for array in (sizes, *(getattr(own, n) for n in _ARRAYS))}
+    flat = (sizes, own.variable_offsets, own.constant_facts, own.last_object)
+    tables = (own.slot_relation, own.slot_object)
+    if not kinds or any(a.ndim != 1 for a in flat) or any(a.ndim != 2 for a in tables):
+        raise ValueError("a table of a task has another form")
+    if len(sizes) != len(own.variable_offsets) or {len(a) for a in tables} != {facts}:
+        raise ValueError("the tables of a task have other lengths")
+    bounds: tuple[tuple[NDArray[Any], int, int], ...] = (
+        (sizes, 1, facts + 1),
+        (own.variable_offsets, 0, facts),
+        (own.variable_offsets + sizes, 0, facts + 1),
+        (own.constant_facts, 0, facts),
+        (own.slot_relation, 0, len(own.relations) + 1),
+        (own.slot_object, 0, own.node_count),
+        (own.last_object, -1, own.node_count),
+    )
+    for array, low, high in bounds:
+        if array.size and not (low <= array.min() and array.max() < high):
+            raise ValueError("a table of a task leads outside of another")
 
 
 # -- the service ------------------------------------------------------------------------------------
@@ -195,11 +225,7 @@ class Network(Model):
         self._family.members.add(self)
 
     def problem(self, part: Part) -> str | None:
-        states, offsets = part
-        bounds = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(states)
-        if not bounds or bool((np.diff(offsets) < 0).any()):
-            return "the decisions of a question do not fit its states"
-        if bool((states.view(np.uint32) >= self._sizes).any()):
+        if bool((part.states.view(np.uint32) >= self._sizes).any()):
             return "a state has values that its task does not have"
         return None
 

@@ -3,27 +3,33 @@
 Questions that arrive while the device is busy wait together and become its next batch. The thread that listens never
 waits for the device: it notices at once when a client has gone and drops its questions and its block, and it ends the
 process when no client is left, even if the device hangs.
+
+A client that does not follow the protocol loses its connection, and the others do not notice. Each has at most one
+question here, so that none can fill the queue, and one that reads no answers is not waited for.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import resource
 import selectors
 import signal
 import socket
+import struct
 import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from misstep.errors import MisstepError, ToolError
+from misstep.errors import ToolError
 from misstep.policies.service.address import peer
 from misstep.policies.service.memory import Block, Layout
 from misstep.policies.service.messages import Message, receive, send, told
@@ -32,12 +38,15 @@ from misstep.policies.service.models import (
     Output,
     Part,
     concatenated,
+    problem_of_offsets,
     split_output,
 )
 
 MOST_ROWS = 1 << 17  # of a batch
 PATIENCE = 60.0  # seconds for the first client to come
 BROKEN = 70  # exit code after a failure of the device
+RESERVED = 256  # files that are not for clients
+ANSWER_SECONDS = 10  # for a client to make room for an answer
 
 
 @dataclass(eq=False)
@@ -48,13 +57,20 @@ class Guest:
     block: Block | None = None
     models: dict[int, Model] = field(default_factory=dict)
     opened: int = 0
+    is_waiting: bool = False  # for the answer to its question
     is_gone: bool = False
 
     def tell(self, message: Message) -> None:
+        """The answer to its question."""
+        self.is_waiting = False  # before it is sent, because the next question may follow at once
         try:
             send(self.sock, message)
         except OSError:
-            self.is_gone = True  # the listening thread cleans up
+            self.is_gone = True
+            with contextlib.suppress(
+                OSError
+            ):  # it notices, and so does the thread that listens, which cleans up
+                self.sock.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass
@@ -79,6 +95,7 @@ class Service:
         )  # those that any client uses
         self._waiting: deque[Question] = deque()
         self._changed = threading.Condition()
+        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     # -- the thread that listens ----------------------------------------------------------------
 
@@ -101,8 +118,23 @@ class Service:
                         os._exit(0)
 
     def _welcome(self, selector: selectors.BaseSelector) -> None:
-        sock, _ = self._listening.accept()
-        pid, user = peer(sock)
+        try:
+            sock, _ = self._listening.accept()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self._turn_away()
+            return
+        if len(self._guests) >= _most_guests():
+            self._turn_away(sock)
+            return
+        try:
+            pid, user = peer(sock)
+            # Do not wait for ever for a client that does not read its answers, such as a stopped one.
+            limit = struct.pack("ll", ANSWER_SECONDS, 0)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        except OSError:
+            sock.close()
+            return
         # A service that is its own client would wait for ever, and never see its last client go.
         if user != os.getuid() or pid == os.getpid():
             sock.close()
@@ -111,38 +143,65 @@ class Service:
         self._guests.add(guest)
         selector.register(sock, selectors.EVENT_READ, guest)
 
+    def _turn_away(self, sock: socket.socket | None = None) -> None:
+        """Close a connection that there are no files for, because otherwise its client would wait for ever."""
+        most = f"{len(self._guests)} clients are too many for one process (ulimit -n)"
+        print(most, file=sys.stderr, flush=True)
+        if sock is not None:
+            sock.close()
+            return
+        os.close(self._spare)
+        with contextlib.suppress(OSError):
+            self._listening.accept()[0].close()
+        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
     def _hear(self, guest: Guest) -> bool:
         """Handle the next message; False if there will be no more."""
         try:
             message, fd = receive(guest.sock, short=True)
             if fd is not None:
-                if guest.block is not None:
-                    guest.block.close()
-                guest.block = Block(fd)
+                self._take_block(guest, fd)
                 return True
             if "forget" in message:
                 guest.models.pop(int(message["forget"]))
                 return True
+            if guest.is_waiting:
+                raise ValueError("a question before the answer to the last one")
             question = self._question(guest, message)
-        except (EOFError, OSError, KeyError, TypeError, ValueError, IndexError):
+        except Exception:
             return False  # gone, or not one of our clients
+        guest.is_waiting = True
         with self._changed:
             self._waiting.append(question)
             self._changed.notify()
         return True
 
+    def _take_block(self, guest: Guest, fd: int) -> None:
+        block = Block.received(fd)
+        if guest.is_waiting:
+            block.close()
+            raise ValueError("a block before the answer to the last question")
+        if guest.block is not None:
+            guest.block.close()
+        guest.block = block
+
     def _question(self, guest: Guest, message: Message) -> Question:
         if guest.block is None:
             raise ValueError("a question without a block")
         if "open" in message:
-            content = guest.block.read(int(message["size"]))
-            return Question(guest, {**message, "content": content})
+            size = int(message["size"])
+            if not 0 <= size <= guest.block.size:
+                raise ValueError("a model that does not fit its block")
+            return Question(guest, {**message, "content": guest.block.read(size)})
         layout = Layout(*map(int, message["layout"]))
         model = guest.models[int(message["model"])]
-        if min(layout) < 0 or layout.size > guest.block.size or layout.width != model.width:
+        if min(layout) < 0 or layout.size > guest.block.size:
             raise ValueError("a question that does not fit its block")
+        if (layout.width, layout.columns) != (model.width, model.columns):
+            raise ValueError("a question that does not fit its model")
         part = Part(guest.block.states(layout).copy(), guest.block.offsets(layout).copy())
-        return Question(guest, message, model, part, layout)
+        alone = bool(message["alone"])
+        return Question(guest, {"alone": alone}, model, part, layout)
 
     def _part_with(self, guest: Guest) -> None:
         guest.is_gone = True
@@ -182,7 +241,7 @@ class Service:
             made = getattr(import_module(module), function)(message["content"])
             assert isinstance(made, Model)
             model = self._models.setdefault(made.key, made)
-        except (MisstepError, Exception) as error:
+        except (Exception, SystemExit) as error:
             guest.tell(told(error))
             return
         guest.opened += 1
@@ -196,7 +255,7 @@ class Service:
             model = question.model
             assert model is not None
             assert question.part is not None
-            problem = model.problem(question.part)
+            problem = problem_of_offsets(question.part) or model.problem(question.part)
             if problem is not None:
                 question.guest.tell(told(ToolError(problem)))
                 continue
@@ -231,7 +290,7 @@ class Service:
         try:
             part = concatenated(_parts(questions))
             self._answer(questions, model.alone(part) if alone else model.evaluate(part))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             _end_if_broken(error)
             if len(questions) == 1:
                 traceback.print_exc()
@@ -256,11 +315,17 @@ class Service:
             guest.tell({"messages": messages} if messages else {})
 
 
+def _most_guests() -> int:
+    """Each needs a connection and a block. The rest is for the models, which open files as they need them."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return max(1, (files - min(RESERVED, files // 2)) // 2)
+
+
 def _parts(questions: Sequence[Question]) -> list[Part]:
     return [question.part for question in questions if question.part is not None]
 
 
-def _end_if_broken(error: Exception) -> None:
+def _end_if_broken(error: BaseException) -> None:
     """A device that has failed once keeps failing in this process, so it ends and clients start another one."""
     if type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error):
         traceback.print_exc()
@@ -280,9 +345,22 @@ def main(fd: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
     np.seterr(all="ignore")
+    # One for each client and its block: as many as the system allows.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     service = Service(socket.socket(fileno=fd))
-    threading.Thread(target=service.listen, name="listen", daemon=True).start()
-    service.work()
+    threading.Thread(target=_or_end, args=(service.listen,), name="listen", daemon=True).start()
+    _or_end(service.work)
+
+
+def _or_end(run: Callable[[], None]) -> None:
+    """A service with one thread only would let its clients wait for ever; they start another one if it ends."""
+    try:
+        run()
+    finally:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(BROKEN)
 
 
 __all__ = ["Service", "main"]

@@ -56,12 +56,23 @@ class Bench:
     def check(self, case: Case) -> None:
         """Raise an `AssertionError` in plain words if the policy is worse than the witness."""
         __tracebackhide__ = True
-        task = self._task(case.task)
-        problem = (
-            self._of_model(case, task) if isinstance(task, JaniTask) else self._of_task(case, task)
-        )
+        try:
+            problem = self._problem(case)
+        # The data are written by us, but people may change or merge them.
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InputFormatError(
+                f"the case cannot be read: {type(error).__name__}: {error!s:.100}",
+                where=f"{case.key!s:.80}",
+                hint="export the tests again",
+            ) from error
         if problem is not None:
             raise AssertionError(problem)
+
+    def _problem(self, case: Case) -> str | None:
+        task = self._task(case.task)
+        if isinstance(task, JaniTask):
+            return self._of_model(case, task)
+        return self._of_task(case, task)
 
     def close(self) -> None:
         for runner in self._runners.values():

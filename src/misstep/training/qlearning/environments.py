@@ -164,6 +164,21 @@ class Environments:
         episodes, total, steps, ends = snapshot["tally"]
         self.tally = Tally(episodes, total, steps, Counter(ends))
 
+    def check(self, count: int) -> None:
+        """Raise a `ValueError` unless so many episodes can go on from here, after `restore` from a file."""
+        tally, engine = self.tally, self.episodes.engine
+        if not count == len(self.states) == len(self.lengths) == len(self.returns):
+            raise ValueError("there is not one state for each episode")
+        if any(
+            engine.is_terminal(state) or not len(engine.applicable(state)) for state in self.states
+        ):
+            raise ValueError("an episode that has ended goes on")
+        whole = (*self.lengths, tally.episodes, tally.steps, *tally.ends.values())
+        if any(type(own) is not int or own < 0 for own in whole):
+            raise ValueError("a length of an episode is not a number")
+        if not np.isfinite([*self.returns, tally.total]).all():
+            raise ValueError("a return of an episode is not a number")
+
 
 def usable(task: JaniTask, states: Sequence[State]) -> list[State]:
     """Those where there is something to do, each once."""

@@ -26,8 +26,9 @@ from misstep.binomial import clopper_pearson
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.testing import test
 from misstep.errors import InputFormatError, UsageError
-from misstep.files import read_bytes, write_bytes
+from misstep.files import read_bytes, refuse_link, refuse_linked_folders, write_bytes
 from misstep.policies.networks import load_network
+from misstep.policies.trust import is_plain
 from misstep.tasks.jani.interface import load_interface
 from misstep.tasks.jani.property import State
 from misstep.tasks.jani.task import JaniTask
@@ -37,6 +38,7 @@ from misstep.training.qlearning.settings import QSettings
 from misstep.training.qlearning.start_network import read_start_network
 from misstep.training.resumable import json_object
 from misstep.training.settings import require_same
+from misstep.training.stored import check_form, damaged
 
 BUGS, PLAIN = "bugs", "plain"
 FORMAT, VERSION = "misstep-loop", 1
@@ -154,6 +156,12 @@ class _Loop:
             network = folder / "learning" / "best.jani2nnet"
 
     def _tested(self, folder: Path, network: Path, number: int) -> Campaign:
+        if network.is_relative_to(self.out) and not is_plain(str(network), of_model=True):
+            raise InputFormatError(
+                "this is not a network that a loop writes",
+                where=str(network),
+                expected="a .nnet file",
+            )
         self.report(f"testing round {number}", {"folder": str(folder)})
         seconds = self.settings.test_seconds
         return test(
@@ -231,6 +239,7 @@ def _begin(
     task: JaniTask, init: Path | None, out: Path, settings: LoopSettings, resume: bool
 ) -> None:
     """A new folder, or the same loop again; more rounds than before are fine."""
+    _refuse_links(out)
     file = out / "loop.json"
     described = {
         "format": FORMAT,
@@ -263,6 +272,19 @@ def _begin(
     write_bytes(file, (json.dumps(described, indent=1) + "\n").encode())
 
 
+def _refuse_links(out: Path) -> None:
+    """The folder may come from a stranger. Campaigns and trainings in it look at their own files."""
+    for name in ("loop.json", "rounds.jsonl"):
+        refuse_link(out / name)
+    inner = [BUGS, PLAIN, "first"]
+    refuse_linked_folders(out, inner)
+    for arm in (out / BUGS, out / PLAIN):
+        rounds = sorted(arm.iterdir()) if arm.is_dir() else []
+        refuse_linked_folders(arm, [own.name for own in rounds])
+        for own in rounds:
+            refuse_linked_folders(own, ("test", "learning"))
+
+
 def read_rounds(out: Path) -> list[Round]:
     file = out / "rounds.jsonl"
     if not file.exists():
@@ -272,14 +294,17 @@ def read_rounds(out: Path) -> list[Round]:
     for number, line in enumerate(text.splitlines(), start=1):
         where = f"{file}:{number}"
         document = json_object(line.encode(), where)
-        try:
+        with damaged(where):
             low, high = document.pop("risk")
-            rows.append(Round(risk=(float(low), float(high)), **document))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputFormatError(
-                f"this is not a round: {str(error)[:80]}", where=where
-            ) from error
+            own = Round(risk=(float(low), float(high)), **document)
+            check_form(asdict(own), _ROUND, "a round")
+            if own.arm not in (BUGS, PLAIN) or not 0 <= own.risk[0] <= own.risk[1] <= 1:
+                raise ValueError("this is not a round")
+            rows.append(own)
     return rows
+
+
+_ROUND = Round("", 0, "", 0, 0.0, 0.0, (0.0, 0.0), 0, 0, 0, 0, 0, 0)
 
 
 def table(rows: list[Round]) -> str:

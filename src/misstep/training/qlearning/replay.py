@@ -74,7 +74,19 @@ class Replay:
     def restore(self, arrays: dict[str, NDArray[np.generic]], added: int) -> None:
         self.added = added
         for name, column in self.arrays().items():
+            if arrays[name].shape != column.shape:
+                raise ValueError(f"the transitions have {name} of the shape {arrays[name].shape}")
             np.copyto(column, arrays[name], casting="no")
+
+    def check(self) -> None:
+        """Raise a `ValueError` unless these can be transitions of the model, after `restore` from a file."""
+        own = self.data
+        numbers = (own.before, own.after, own.rewards)
+        labels = own.after_masks.shape[1]
+        if not all(np.isfinite(column).all() for column in numbers):
+            raise ValueError("a number of a transition is not finite")
+        if ((own.labels < 0) | (own.labels >= labels)).any():
+            raise ValueError("a transition has a label that the model does not have")
 
 
 __all__ = ["Batch", "Replay"]

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from misstep.errors import InputFormatError, UsageError
+from misstep.errors import UsageError
 from misstep.tasks.jani.episodes import Rewards
+from misstep.training.stored import check_form, damaged
 
 MAX_WIDTH = 4096
 MAX_LAYERS = 8
@@ -82,15 +83,14 @@ class QSettings:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], where: str) -> QSettings:
-        try:
+        with damaged(where):
+            check_form(document, cls())
             known = {own.name for own in fields(cls)}
             given = {name: value for name, value in document.items() if name in known}
             given["hidden"] = tuple(given["hidden"])
             given["ignore"] = tuple(given["ignore"])
             given["rewards"] = Rewards(**given["rewards"])
             return cls(**given)
-        except (KeyError, TypeError) as error:
-            raise InputFormatError(f"settings that cannot be read: {error}", where=where) from error
 
 
 __all__ = ["QSettings"]

@@ -11,6 +11,7 @@ seed gives the same networks on one machine, and an interrupted training continu
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,7 +36,9 @@ from misstep.training.qlearning.learner import Learner
 from misstep.training.qlearning.replay import Replay
 from misstep.training.qlearning.settings import QSettings
 from misstep.training.qlearning.start_network import in_units_of, read_start_network
+from misstep.training.resumable import Arrays
 from misstep.training.settings import require_same
+from misstep.training.stored import MOST, damaged
 from misstep.training.threads import one_thread
 
 Report = Callable[[dict[str, Any]], None]  # gets each line of the log
@@ -174,7 +177,10 @@ class _Training:
         self.inputs = [task.variable_names[i] for i in self.columns]
         self.sampling = np.random.default_rng(settings.seed)
         self.exploring = CounterRandom(settings.seed, EXPLORING)
-        self.starts = folder.read_starts()
+        with damaged(
+            str(folder.path / STARTS)
+        ):  # an episode cannot begin where nothing can be done
+            self.starts = usable(task, folder.read_starts())
         mean, range = spread(self._walk())
         self.learner = Learner(
             settings, mean, range, len(task.labels), self.sampling, device, self._init()
@@ -357,13 +363,27 @@ class _Training:
             return
         arrays, rest = found
         where = str(self.folder.path / "state.npz")
+        with damaged(where):
+            self._restore(arrays, rest, where)
+
+    def _restore(self, arrays: Arrays, rest: dict[str, Any], where: str) -> None:
+        own = self.settings
+        counts = ("step", "updates", "episodes", "losses", "added")
+        if any(type(rest[name]) is not int or not 0 <= rest[name] < MOST for name in counts):
+            raise ValueError("a count is not one")
+        if any(not math.isfinite(rest[name]) for name in ("loss", "seconds")):
+            raise ValueError("a number is not finite")
+        if not all(map(_has_test, self.folder.lines)):
+            raise ValueError("a line of the log has no test")
         self.learner.restore(arrays, rest["updates"], where)
         self.replay.restore(arrays, rest["added"])
+        self.replay.check()
         self.sampling.bit_generator.state = rest["sampling"]
         counter = rest["environments"]["random"]
-        self.exploring = CounterRandom(self.settings.seed, EXPLORING, counter)
-        self.environments = self._environments(CounterRandom(self.settings.seed, WALKS))
+        self.exploring = CounterRandom(own.seed, EXPLORING, counter)
+        self.environments = self._environments(CounterRandom(own.seed, WALKS))
         self.environments.restore(rest["environments"])
+        self.environments.check(own.environments)
         self.environments.random = self.exploring
         for name in ("step", "updates", "episodes", "loss", "losses", "seconds"):
             setattr(self, name, rest[name])
@@ -385,6 +405,11 @@ class _Training:
             stopped=stopped,
             seconds=round(self._elapsed(), 3),
         )
+
+
+def _has_test(line: dict[str, Any]) -> bool:
+    """Whether a line of the log can be compared with others."""
+    return all(type(own) in (int, float) and math.isfinite(own) for own in rating(line))
 
 
 def rating(line: dict[str, Any]) -> tuple[float, float, float]:

@@ -1,0 +1,38 @@
+"""A worker of a cluster gives an answer that is none. The campaign ends with one line, and not with a traceback."""
+
+from __future__ import annotations
+
+import pickle
+from typing import cast
+
+import pytest
+
+from misstep.campaigns.cluster.jobs import PROTOCOL, Done, Late, unpacked
+from misstep.campaigns.cluster.link import Link
+from misstep.campaigns.cluster.parcels import Job, Parcel
+from misstep.campaigns.workers import Lost
+from misstep.errors import ToolError
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"x", b"\x80\x05.", pickle.dumps([1], PROTOCOL), pickle.dumps(Late(), PROTOCOL), None],
+)
+def test_results_of_jobs(content: object) -> None:
+    with pytest.raises(ToolError, match="cannot be read"):
+        unpacked(content, Lost)
+    assert unpacked(pickle.dumps(Lost("time"), PROTOCOL), Lost) == Lost("time")
+
+
+@pytest.mark.parametrize(
+    "found",
+    [None, [], [Late()], [(Late(),)], [(Late(), "x")], [("x", 0.5)], [(Late(), 0.5)] * 2, {}],
+)
+def test_answers_of_parcels(found: object) -> None:
+    link = Link.__new__(Link)
+    link.where = "tcp://x:1"
+    parcel = Parcel([cast(Job, None)])
+    with pytest.raises(ToolError, match="not one of ours"):
+        link._checked(found, parcel)
+    good = [(Done(b"x"), 0.5)]
+    assert link._checked(good, parcel) == good
