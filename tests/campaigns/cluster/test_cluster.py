@@ -277,6 +277,29 @@ def test_a_scheduler_without_misstep() -> None:
         run_campaign(small_task("gripper-4"), "first", cluster=address, **PLANNING)
 
 
+@pytest.mark.parametrize("failures", [2, 3])
+def test_a_greeting_that_dask_does_not_expect_is_tried_again(
+    cluster: str, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    import distributed
+
+    connect, tried = distributed.Client, list[str]()
+
+    def client(*given: Any, **named: Any) -> distributed.Client:
+        tried.append("once")
+        if len(tried) <= failures:
+            raise AssertionError
+        return connect(*given, **named)
+
+    monkeypatch.setattr(distributed, "Client", client)
+    if failures == 3:
+        with pytest.raises(ToolError, match="no connection to the scheduler"):
+            run_campaign(small_task("gripper-4"), "first", cluster=cluster, **PLANNING)
+    else:
+        run_campaign(small_task("gripper-4"), "first", cluster=cluster, **PLANNING).close()
+    assert len(tried) == 3
+
+
 @pytest.mark.soundness
 def test_a_worker_without_misstep(cluster: str) -> None:
     task, progress = small_task("gripper-4"), Notes()
