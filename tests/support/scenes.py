@@ -34,6 +34,12 @@ def files(folder: Path) -> None:
         (folder / name).write_text(POLICY)
 
 
+def suite(folder: Path) -> None:
+    """The same files, and a folder of tasks."""
+    files(folder)
+    shutil.copytree(folder / "task", folder / "tasks")
+
+
 def program(folder: Path) -> None:
     """The same task, and the example of a policy that is a program."""
     files(folder)
@@ -57,8 +63,8 @@ class Scene:
 SCENES = {
     "docs/cluster.md": Scene(
         (SMALL,),
-        files,
-        {"--cluster local:4": "--pool 5 --cluster local:1"},
+        suite,
+        {"problem.pddl --policy": "problem.pddl --pool 5 --policy", "local:4": "local:1"},
         "distributed",
         slow=True,
     ),
