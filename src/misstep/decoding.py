@@ -104,9 +104,10 @@ def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
     import numpy as np
 
     try:
-        # numpy warns about headers that it has to guess; we never write such headers.
+        # numpy warns about headers that it has to guess and about sizes beyond its numbers; we never write such.
         with warnings.catch_warnings(), open_archive(content, max_bytes) as archive:
             warnings.simplefilter("error", UserWarning)
+            warnings.simplefilter("error", RuntimeWarning)
             members = archive.infolist()
             if len(members) > MAX_ARRAYS:
                 raise ValueError(f"more than {MAX_ARRAYS:,} arrays")
@@ -115,7 +116,7 @@ def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
                     _check_array(file, member.file_size)
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
                 return dict(stored)
-    except UserWarning as error:
+    except (UserWarning, RuntimeWarning) as error:
         raise ValueError("an array with a header that is not ours") from error
     # numpy parses the header of an array as a Python literal, which can raise any of these errors.
     except (LookupError, SyntaxError, tokenize.TokenError, TypeError, MemoryError) as error:

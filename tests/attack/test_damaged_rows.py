@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sqlite3
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -71,6 +72,17 @@ def check(folders: dict[str, Path], place: Path, damage: Damage, seeds: range, w
 @pytest.mark.parametrize("damage", [damage_rows, damage_bytes])
 def test_damage(folders: dict[str, Path], tmp_path: Path, damage: Damage, world: str) -> None:
     check(folders, tmp_path, damage, range(20), world)
+
+
+def test_a_fault_behind_the_end_of_its_run(folders: dict[str, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(folders["model"], folder)
+    with sqlite3.connect(folder / "run.db") as connection:
+        assert connection.execute("UPDATE faults SET step = step + 1000").rowcount > 0
+    connection.close()
+    result = misstep("records", str(folder), "--metrics")
+    assert result.returncode == 31, result.stderr
+    assert "damaged" in result.stderr
 
 
 @pytest.mark.soundness

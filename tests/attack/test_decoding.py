@@ -150,6 +150,7 @@ def npy(shape: tuple[int, ...], data: bytes = b"") -> bytes:
     [
         npz(a=npy((2**33,))),
         npz(a=npy((2**20, 2**20, 2**20))),
+        npz(a=npy((0, 2**63, 2**63))),
         npz(a=npy((2,), bytes(8))),
         npz(a=npy((2**22,), bytes(2**25))),
         npz(a=npy((2,), bytes(16)).replace(b"(2,), }", b"(2,),  ")),
@@ -160,6 +161,7 @@ def npy(shape: tuple[int, ...], data: bytes = b"") -> bytes:
     ids=[
         "more than is there",
         "more than any machine",
+        "nothing, beyond counting",
         "cut",
         "a bomb",
         "header",

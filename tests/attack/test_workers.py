@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -11,7 +12,8 @@ from misstep.campaigns.cluster.jobs import PROTOCOL, Done, Late, unpacked
 from misstep.campaigns.cluster.link import Link
 from misstep.campaigns.cluster.parcels import Job, Parcel
 from misstep.campaigns.workers import Lost
-from misstep.errors import ToolError
+from misstep.errors import InputFileError, ToolError
+from misstep.experiments.kinds.repeats import kept
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,9 @@ def test_answers_of_parcels(found: object) -> None:
         link._checked(found, parcel)
     good = [(Done(b"x"), 0.5)]
     assert link._checked(good, parcel) == good
+
+
+def test_a_training_with_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    result = {"files": {"x" * 300 + "/y": ""}, "place": "", "summary": {}}
+    with pytest.raises(InputFileError, match="cannot write a file of a training"):
+        kept(tmp_path, result)

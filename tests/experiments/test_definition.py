@@ -90,6 +90,13 @@ def test_a_scale_that_is_not_defined_is_refused() -> None:
         definition().units("huge", 1)
 
 
+def test_more_units_than_anybody_waits_for_are_refused() -> None:
+    text = SMALL.replace("states = 15\n", "states = 2147483648\n", 1)
+    assert text != SMALL
+    with pytest.raises(InputFormatError, match=r"tiny\.toml:.*more than 200,000 units"):
+        definition(text).units("smoke", 1)
+
+
 def test_names(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="ps"):
         load_definition("pss")

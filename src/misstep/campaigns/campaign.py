@@ -286,15 +286,15 @@ class Campaign:
         """
         from misstep.campaigns.metrics import all_metrics
 
-        pools = {
-            name: self._content.findings(name).state_count() for name in self._content.task_names()
-        }
-        blames = {
-            name: blame_of(self._content.findings(name))
-            for name in self._content.task_names()
-            if self.settings.world == MODEL
-        }
-        return all_metrics(self.tasks, self.records, pools, regions, blames)
+        names = self._content.task_names()
+        with noticing_damage(self._store):
+            pools = {name: self._content.findings(name).state_count() for name in names}
+            blames = {
+                name: blame_of(self._content.findings(name))
+                for name in names
+                if self.settings.world == MODEL
+            }
+            return all_metrics(self.tasks, self.records, pools, regions, blames)
 
     def export(self, what: str, path: StrPath, **options: Any) -> list[Path]:
         """Write files for other tools, as `misstep export` does; returns their paths.

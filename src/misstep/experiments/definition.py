@@ -36,6 +36,7 @@ from misstep.tasks.parameters import did_you_mean
 
 FOLDER = Path(__file__).parent / "definitions"
 MAX_BYTES = 2**20
+MAX_UNITS = 200_000
 NO_PAPER = "A study of our own."
 COMMON = ("row", "seed")  # columns of every observation
 _LIST = Key("a list of tables", lambda own: isinstance(own, list), [])
@@ -173,6 +174,12 @@ class Definition:
                         key = _key(step, row["name"], module.VERSION, part.payload)
                         about = (step["name"], step["kind"], row["name"], seed)
                         found.append(Unit(key, *about, part.label, part.payload, part.work))
+                        if len(found) > MAX_UNITS:
+                            raise InputFormatError(
+                                f"more than {MAX_UNITS:,} units at the scale {scale}",
+                                where=self.source.where(("steps", place)),
+                                expected="fewer seeds, or more work in each unit",
+                            )
         return found
 
     def _rows(self, scale: str, sources: Sources) -> list[Json]:

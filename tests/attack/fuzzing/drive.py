@@ -71,10 +71,13 @@ class Driver:
                             self._note(worker)
                         if rest is not None:
                             waiting.append(rest)
+            except KeyboardInterrupt:  # what was done until then is told
+                pass
             finally:
                 for worker in working:
                     worker.process.kill()
                     worker.process.wait()
+                    self._note(worker)
         return self.told
 
     def _start(self, share: Share, place: Path) -> _Worker:

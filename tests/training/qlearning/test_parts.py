@@ -191,5 +191,8 @@ def test_settings_that_make_no_sense(small: QSettings, change: dict[str, Any]) -
 def test_settings_survive_json(small: QSettings) -> None:
     own = replace(small, ignore=("pos",), rewards=Rewards(step=-1))
     assert QSettings.from_dict(own.as_dict(), "here") == own
+    without = {name: value for name, value in own.as_dict().items() if name != "steps"}
+    with pytest.raises(InputFormatError, match="the number of steps is missing"):
+        QSettings.from_dict(without, "here")
     with pytest.raises(UsageError, match="reward goal"):
         Rewards(goal=float("inf"))

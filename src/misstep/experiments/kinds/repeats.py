@@ -14,10 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from misstep.errors import InputFormatError, MisstepError
+from misstep.errors import InputFileError, InputFormatError, MisstepError
 from misstep.experiments.apart import FAILURE, failure, files_at_hand
 from misstep.experiments.kinds import Json
-from misstep.files import write_bytes
+from misstep.files import reason, write_bytes
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.training.api import train
@@ -100,6 +100,10 @@ def kept(folder: Path, result: Json) -> Json:
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise InputFormatError(
             f"the result of a training cannot be read ({type(error).__name__})", where=str(folder)
+        ) from error
+    except OSError as error:  # a name that is no name of a file, a full disk
+        raise InputFileError(
+            f"cannot write a file of a training: {reason(error)}", where=str(folder)
         ) from error
 
 

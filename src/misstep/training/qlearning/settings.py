@@ -87,6 +87,8 @@ class QSettings:
             check_form(document, cls())
             known = {own.name for own in fields(cls)}
             given = {name: value for name, value in document.items() if name in known}
+            if "steps" not in given:  # the default would be hours of training that nobody asked for
+                raise ValueError("the number of steps is missing")
             given["hidden"] = tuple(given["hidden"])
             given["ignore"] = tuple(given["ignore"])
             given["rewards"] = Rewards(**given["rewards"])
