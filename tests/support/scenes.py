@@ -175,6 +175,7 @@ NOT_RUN = {
     "misstep test DOMAIN.pddl LARGER...": "a form, not a command",
     "misstep select TASKS": "a form, not a command",
     "misstep select --suite FOLDER": "a form, not a command",
+    "misstep train asnet domain.pddl small.pddl --validate larger.pddl --repeats": "trains eight networks",
     "misstep test --suite tasks --policy asnet:gripper.json": "needs several machines, or Slurm",
     "misstep test --policy 'gnn:--device=cuda": "needs a GPU and a checkpoint of others",
     "python -m misstep.training.qlearning.sweep": "hours",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from misstep._core import CounterRandom
-from misstep.errors import UsageError
+from misstep.errors import InputFormatError, UsageError
 from misstep.policies.networks.mlp import Layer, mlp_network
 from misstep.tasks.jani.episodes import Rewards
 from misstep.tasks.jani.task import JaniTask
