@@ -42,6 +42,8 @@ class Instructions:
 
     def watch(self, own: Store) -> None:
         before = sys.gettrace()
+        # Python 3.12 reports instructions only if some frame had asked for them when settrace was called.
+        sys._getframe().f_trace_opcodes = True
         try:
             sys.settrace(self)
             write(own)
