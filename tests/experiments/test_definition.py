@@ -93,7 +93,7 @@ def test_a_scale_that_is_not_defined_is_refused() -> None:
 def test_more_units_than_anybody_waits_for_are_refused() -> None:
     text = SMALL.replace("states = 15\n", "states = 2147483648\n", 1)
     assert text != SMALL
-    with pytest.raises(InputFormatError, match=r"tiny\.toml:.*more than 200,000 units"):
+    with pytest.raises(InputFormatError, match=r"tiny\.toml:.*more than 50,000 units"):
         definition(text).units("smoke", 1)
 
 
