@@ -39,12 +39,12 @@ def read_journal(file: Path) -> dict[str, Any]:
             ) from error
         found[key] = value
     if whole != content:
-        _open(file, os.O_WRONLY, len(whole), b"")
+        _write(file, os.O_WRONLY, len(whole), b"")
     return found
 
 
 def add_to_journal(file: Path, key: str, value: Any) -> None:
-    _open(
+    _write(
         file,
         os.O_WRONLY | os.O_CREAT | os.O_APPEND,
         None,
@@ -52,7 +52,7 @@ def add_to_journal(file: Path, key: str, value: Any) -> None:
     )
 
 
-def _open(file: Path, flags: int, size: int | None, more: bytes) -> None:
+def _write(file: Path, flags: int, size: int | None, more: bytes) -> None:
     try:
         with os.fdopen(open_inside(file, flags), "ab") as out:
             if size is not None:

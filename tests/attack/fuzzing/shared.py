@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -13,11 +12,11 @@ from random import Random
 
 from attack.fuzzing.mutators import Files, damaged
 from attack.fuzzing.reader import CODES, DisagreementError, Reader, placed
+from attack.fuzzing.stored import folders
 from checking.test_certificates import road, safe_road
 from checking.test_certificates_of_tasks import spanner
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.cluster.address import read_address
-from misstep.campaigns.testing import test as run_campaign
 from misstep.comparison.baseline import Baseline
 from misstep.faults.prove import check_certificate
 from misstep.policies.load import load_policy
@@ -29,9 +28,8 @@ from misstep.tasks.domains import generate
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.suites import suite_files
 from misstep.tasks.task import Task
-from support.campaigns import BATCHES, NOISY, SHARING, small_model
+from support.campaigns import small_model
 from support.prove import put_together, taken_apart
-from support.tasks import small_task
 
 # -- certificates ---------------------------------------------------------------------------------
 
@@ -88,21 +86,6 @@ def use_certificate(files: Files, _: Path) -> None:
 
 
 # -- baselines ------------------------------------------------------------------------------------
-
-
-@cache
-def folders() -> dict[str, Path]:
-    place = Path(tempfile.mkdtemp(prefix="fuzz-seeds-"))
-    run_campaign(
-        *(small_task("gripper-4"), NOISY),
-        out=place / "task",
-        pool=10,
-        oracle="exact",
-        config=SHARING,
-    ).close()
-    model = small_model("one-way-line")
-    run_campaign(model, "random:1", out=place / "model", runs=20, config=BATCHES).close()
-    return {"task": place / "task", "model": place / "model"}
 
 
 def baseline_seeds() -> list[Files]:

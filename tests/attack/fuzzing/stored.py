@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import shutil
 import struct
 import tempfile
 import zlib
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
@@ -39,24 +38,27 @@ from support.tasks import rows, small_task, walk
 # -- campaigns ------------------------------------------------------------------------------------
 
 
+@cache
+def folders() -> dict[str, Path]:
+    """A campaign of each world, for all readers of campaigns and of what is made of them."""
+    place = Path(tempfile.mkdtemp(prefix="fuzz-seeds-"))
+    run_campaign(
+        *(small_task("gripper-4"), NOISY),
+        out=place / "task",
+        pool=10,
+        oracle="exact",
+        config=SHARING,
+    ).close()
+    model = small_model("one-way-line")
+    run_campaign(model, "random:1", out=place / "model", runs=20, config=BATCHES).close()
+    return {"task": place / "task", "model": place / "model"}
+
+
 def campaign_seeds() -> list[Files]:
-    place = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    try:
-        run_campaign(
-            *(small_task("gripper-4"), NOISY),
-            out=place / "task",
-            pool=10,
-            oracle="exact",
-            config=SHARING,
-        ).close()
-        model = small_model("one-way-line")
-        run_campaign(model, "random:1", out=place / "model", runs=20, config=BATCHES).close()
-        return [
-            {name: (place / world / name).read_bytes() for name in ("run.db", "config.toml")}
-            for world in ("task", "model")
-        ]
-    finally:
-        shutil.rmtree(place)
+    return [
+        {name: (folder / name).read_bytes() for name in ("run.db", "config.toml")}
+        for folder in folders().values()
+    ]
 
 
 def damage_campaign(seeds: Sequence[Files], random: Random, place: Path) -> Files:

@@ -92,21 +92,18 @@ def _connect(target: Any, where: str) -> Any:
     return client
 
 
-def _client(target: Any) -> Any:
+def _client(target: Any, tries: int = 3) -> Any:
     import distributed
 
-    for last in (False, False, True):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # versions are compared later
-                return distributed.Client(
-                    target, timeout=CONNECT, set_as_default=False, name="misstep"
-                )
-        except AssertionError:
-            # dask expects the scheduler's greeting alone, and rarely gets it together with another message.
-            if last:
-                raise
-    raise AssertionError
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # versions are compared later
+            return distributed.Client(target, timeout=CONNECT, set_as_default=False, name="misstep")
+    except AssertionError:
+        # dask expects the scheduler's greeting alone, and rarely gets it together with another message.
+        if tries == 1:
+            raise
+        return _client(target, tries - 1)
 
 
 def _check_dask(client: Any, where: str) -> None:
