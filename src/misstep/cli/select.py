@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -13,23 +14,26 @@ import typer
 
 from misstep.cli.arguments import AsJson, check_limits, domain_of_suite, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
+from misstep.cli.groups import Group, takes
 from misstep.cli.output import own_bars, print_json, print_table, remark, say
 from misstep.errors import Interrupted, UsageError
 from misstep.escaping import escaped
 
 if TYPE_CHECKING:
     from misstep.comparison.statistics import Interval
+    from misstep.tasks.task import Task
     from misstep.training.selection import Progress as Report
     from misstep.training.selection import Selection
 
 
-def select_command(
+@dataclass(frozen=True)
+class What(Group, heading="What to test"):
     policies: Annotated[
         list[str],
         typer.Option(
             metavar="SPEC SPEC ...", help="The policies, two or more.", show_default=False
         ),
-    ],
+    ]
     tasks: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -38,7 +42,7 @@ def select_command(
             "(tasks.txt), or DOMAIN.pddl and its problems. With --suite: the domain of all its problems, or nothing.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     suite: Annotated[
         Path | None,
         typer.Option(
@@ -47,26 +51,34 @@ def select_command(
             "(tasks.txt).",
             show_default=False,
         ),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class How(Group, heading="How"):
     pool: Annotated[
         int, typer.Option(metavar="N", help="Number of states to test on each task.")
-    ] = TEST_POOL,
+    ] = TEST_POOL
     oracle: Annotated[
         str, typer.Option(metavar="SPEC", help="The oracles that judge the states.")
-    ] = TEST_ORACLE,
+    ] = TEST_ORACLE
     budget: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             help="Largest number of expansions and policy calls for each task and policy. Default: no limit.",
         ),
-    ] = None,
+    ] = None
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the pools: the same seed gives the same states.")
-    ] = 0,
+    ] = 0
     max_steps: Annotated[
         int, typer.Option(metavar="N", help="Stop a run of the policy after so many steps.")
-    ] = MAX_STEPS,
+    ] = MAX_STEPS
+
+
+@dataclass(frozen=True)
+class Kept(Group, heading="Output"):
     out: Annotated[
         Path | None,
         typer.Option(
@@ -77,9 +89,12 @@ def select_command(
             "already is not tested again. Default: no records are kept.",
             show_default=False,
         ),
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
+    ] = None
+    as_json: AsJson = False
+
+
+@takes(What, How, Kept)
+def select_command(context: typer.Context, what: What, how: How, kept: Kept) -> int:  # noqa: ARG001
     """Test several policies on the same states and rank them by coverage, solved states and bugs.
 
     Numbers come with 95 % confidence intervals over tasks. The best policy is compared with each other one, task by
@@ -88,33 +103,28 @@ def select_command(
 
     Example: misstep select --suite tasks --policies heuristic:ff heuristic:add --pool 20 --out chosen
     """
-    check_limits(pool=pool, max_steps=max_steps, budget=budget)
-    if suite is not None:
-        loaded = read_problems([suite], domain_of_suite(tasks))
-    elif tasks:
-        loaded = read_problems(tasks)
-    else:
-        raise UsageError("no task to test on", expected="TASKS..., or --suite FOLDER")
+    check_limits(pool=how.pool, max_steps=how.max_steps, budget=how.budget)
+    tasks = _tasks(what)
     from misstep.training.api import select
 
     began = monotonic()
-    with _keeping(out), _progress() as report:
+    with _keeping(kept.out), _progress() as report:
         selection = select(
-            loaded,
-            policies,
-            pool=pool,
-            oracle=oracle,
-            budget=budget,
-            seed=seed,
-            max_steps=max_steps,
-            progress=report,
-            out=out,
+            tasks, what.policies, progress=report, out=kept.out, **how.values(How.names())
         )
-    if as_json:
+    if kept.as_json:
         print_json({**selection.as_dict(), "seconds": round(monotonic() - began, 3)})
     else:
         _print(selection)
     return 0
+
+
+def _tasks(what: What) -> list[Task]:
+    if what.suite is not None:
+        return read_problems([what.suite], domain_of_suite(what.tasks))
+    if what.tasks:
+        return read_problems(what.tasks)
+    raise UsageError("no task to test on", expected="TASKS..., or --suite FOLDER")
 
 
 def _print(selection: Selection) -> None:
