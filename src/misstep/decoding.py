@@ -119,7 +119,14 @@ def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
     except (UserWarning, RuntimeWarning) as error:
         raise ValueError("an array with a header that is not ours") from error
     # numpy parses the header of an array as a Python literal, which can raise any of these errors.
-    except (LookupError, SyntaxError, tokenize.TokenError, TypeError, MemoryError) as error:
+    except (
+        LookupError,
+        SyntaxError,
+        tokenize.TokenError,
+        TypeError,
+        MemoryError,
+        OverflowError,
+    ) as error:
         raise ValueError(f"a damaged archive of arrays ({type(error).__name__})") from error
 
 

@@ -14,7 +14,7 @@ from attack.fuzzing.reader import CODES, DisagreementError, Reader, placed
 from misstep.checking import parse_sas
 from misstep.checking.jani import SafetyTask
 from misstep.checking.sas import SasTask
-from misstep.errors import InputFormatError, MisstepError, UnsupportedError
+from misstep.errors import InputFormatError, MisstepError, UnsupportedError, UsageError
 from misstep.planning import plan
 from misstep.policies.load import load_policy
 from misstep.tasks.domains import generate
@@ -138,7 +138,13 @@ def jani_seeds() -> list[Files]:
 
 def read_jani(files: Files, place: Path) -> None:
     path = placed(files, place) / "model.jani"
-    task = load_jani(path)
+    try:
+        task = load_jani(path)
+    except UsageError as error:
+        # The user can give the value that a constant has lost.
+        if "parameters without a value" not in str(error):
+            raise
+        return
     try:
         checker = SafetyTask.from_source(task.source)
     except UnsupportedError:
