@@ -144,9 +144,13 @@ class Driver:
 
 
 def shares_of(readers: list[Reader], seconds: float, jobs: int) -> list[Share]:
-    """For a time: every reader gets the same time, and with many processes several shares of its cases."""
-    rounds = max(1, -(-jobs // len(readers)))
-    each = seconds * jobs / (len(readers) * rounds)
+    """For a time: every reader gets the same time, in as many shares of its cases as keep all processes busy."""
+
+    def turns(rounds: int) -> int:
+        return -(-len(readers) * rounds // jobs)
+
+    rounds = min(range(1, jobs + 1), key=lambda rounds: turns(rounds) / rounds)
+    each = seconds / turns(rounds)
     return [Share(r, own * 10**9, _ENDLESS, each) for own in range(rounds) for r in readers]
 
 
