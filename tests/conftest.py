@@ -8,9 +8,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 _TEMPORARY: list[tempfile.TemporaryDirectory[str]] = []
+
+# No test fails because the machine is busy.
+settings.register_profile("misstep", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("misstep")
 
 
 def pytest_configure() -> None:
