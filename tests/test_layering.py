@@ -53,6 +53,7 @@ IN_CAMPAIGNS = [
     ["store"],
     ["damage", "nature"],
     ["tables"],
+    ["confirmed"],
     ["units", "parts", "lent", "risks", "strategies"],
     ["shared"],
     ["view", "lines"],

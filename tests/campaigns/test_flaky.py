@@ -10,6 +10,7 @@ import os
 import sqlite3
 import sys
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,16 @@ import pytest
 from misstep._core import CounterRandom
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.confirm import AskedRun, AskPayload, Questions
+from misstep.campaigns.confirmed import NOT_ASKED_AGAIN
 from misstep.campaigns.engine import Engine
+from misstep.campaigns.left_open import NOT_CONFIRMED
 from misstep.campaigns.rows import ContradictionRow, RunRow
 from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.units import Unit
 from misstep.campaigns.workers import can_start
 from misstep.checking.campaign import check_database
 from misstep.cli.campaigns import exit_code
-from misstep.errors import UsageError
+from misstep.errors import UndecidedError, UsageError
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
@@ -229,8 +232,20 @@ def test_interrupted_while_it_asks_again(
         return of_model(folder, "Steady", runs=30, out=out, resume=out is not None)
 
     whole = begin(None)
+    for stops in range(2):
+        out = tmp_path / str(stops)
+        with monkeypatch.context() as patched:
+            stop_at_confirm(patched, stops)
+            with pytest.raises(KeyboardInterrupt):
+                begin(out)
+        campaign = begin(out)
+        assert told(campaign) == told(whole)
+        assert campaign.summary.asked_again == whole.summary.asked_again
+
+
+def stop_at_confirm(patched: pytest.MonkeyPatch, left: int) -> None:
+    """Interrupt the work when so many units that confirm are stored."""
     keep = Engine._keep
-    left = 0
 
     def interrupted(engine: Engine, run: Any, stage: Any, unit: Unit, result: Any) -> None:
         nonlocal left
@@ -239,16 +254,71 @@ def test_interrupted_while_it_asks_again(
             raise KeyboardInterrupt
         keep(engine, run, stage, unit, result)
 
-    for stops in range(2):
+    patched.setattr(Engine, "_keep", interrupted)
+
+
+@pytest.mark.parametrize("name", ["Random", "Place", "Declared"])
+@pytest.mark.parametrize("make", [of_task, of_model])
+def test_no_bugs_of_an_interrupted_campaign_on_a_flaky_policy(
+    folder: Path, task: Task, tmp_path: Path, name: str, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was asked again until then."""
+    subject = (folder, task) if make is of_task else (folder,)
+    for stops in count():
         out = tmp_path / str(stops)
-        left = stops
         with monkeypatch.context() as patched:
-            patched.setattr(Engine, "_keep", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                begin(out)
-        campaign = begin(out)
-        assert told(campaign) == told(whole)
-        assert campaign.summary.asked_again == whole.summary.asked_again
+            stop_at_confirm(patched, stops)
+            try:
+                make(*subject, name, out=out)
+                break
+            except KeyboardInterrupt:
+                pass
+        campaign = open_campaign(out)
+        summary = campaign.summary
+        assert (summary.bugs["total"], summary.optimal, summary.worst) == (0, 0, None)
+        assert {record.verdict for record in campaign.records} <= {"UNKNOWN", "FLAKY"}
+        assert exit_code(summary) in (13, 20)
+    assert stops >= 1
+
+
+@pytest.mark.parametrize("make", [of_task, of_model])
+def test_bugs_count_once_the_policy_was_asked_again(
+    folder: Path, task: Task, tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = (folder, task) if make is of_task else (folder,)
+    out = tmp_path / "c"
+    whole = make(*subject, "Steady")
+    bugs = whole.summary.bugs["total"]
+    with monkeypatch.context() as patched:
+        stop_at_confirm(patched, 0)
+        with pytest.raises(KeyboardInterrupt):
+            make(*subject, "Steady", out=out)
+    campaign = open_campaign(out)
+    assert bugs > 0
+    assert campaign.summary.left_open[NOT_CONFIRMED] >= bugs
+    assert f"{NOT_CONFIRMED}; --resume asks it" in str(campaign.summary)
+    record = next(own for own in campaign.records if own.source == NOT_ASKED_AGAIN)
+    assert (record.verdict, record.kind, record.witness.type) == ("UNKNOWN", None, "none")
+    assert campaign.record(record.id) == record
+    with pytest.raises(UndecidedError, match="before the policy was asked again"):
+        campaign.explain(record)
+    assert campaign.replay().ok
+    assert told(make(*subject, "Steady", out=out, resume=True)) == told(whole)
+
+
+def test_bugs_of_before_still_count_while_a_campaign_grows(
+    folder: Path, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = of_task(folder, task, "Steady", pool=30, out=tmp_path / "c")
+    before = campaign.summary.bugs["total"]
+    assert before > 0
+    with monkeypatch.context() as patched:
+        stop_at_confirm(patched, 0)
+        with pytest.raises(KeyboardInterrupt):
+            campaign.resume(pool=60)
+    summary = open_campaign(tmp_path / "c").summary
+    assert summary.bugs["total"] == before
+    assert summary.left_open[NOT_CONFIRMED] > 0
 
 
 def test_flaky_stays_flaky(folder: Path, task: Task) -> None:

@@ -44,8 +44,8 @@ KINDS: dict[str, type] = {
     "`times`": records.Times,
 }
 TABLES = {
-    "meta": "the schema, the settings as TOML (`config`), what the policy is (`nature`), the digest "
-    "of the records (`seal`, see `replay.md`), what was measured of families (`families`), "
+    "meta": "the schema, the settings as TOML (`config`), what the policy is (`nature`), whether it is asked again "
+    "(`asks`), the digest of the records (`seal`, see `replay.md`), what was measured of families (`families`), "
     "whether the campaign is finished.",
     "tasks": "the tasks or models. `source` is a JSON object, compressed with zlib, with the content of their files.",
     "policy": "which policy was tested.",

@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from misstep.campaigns.confirmed import ASKED, ASKED_OFTEN, CONFIRMED, SAMPLED, withdrawn
 from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import CONFIRM, Findings
@@ -201,7 +202,7 @@ class ConfirmStage(Stage):
 
     def _first(self) -> list[Unit]:
         """Units for runs that are new since the policy was last asked again."""
-        whole, part = self.findings.marked("asked"), self.findings.marked("sampled")
+        whole, part = self.findings.marked(ASKED), self.findings.marked(SAMPLED)
         reported = self._reported()
         full = [own for own in self._runs() if own[1].number in reported - whole]
         rest = [own for own in self._runs() if own[1].number not in reported | whole | part]
@@ -227,7 +228,7 @@ class ConfirmStage(Stage):
     def _often(self) -> list[Unit]:
         """Units for the remaining bugs, in two further processes."""
         done = self.findings.done(self.name)
-        reported = self._reported() - self.findings.marked("asked often")
+        reported = self._reported() - self.findings.marked(ASKED_OFTEN)
         members = self._members([own for own in self._runs() if own[1].number in reported])
         self.asked, self.total = 0, 2 * len(members)
         units = []
@@ -264,7 +265,8 @@ class ConfirmStage(Stage):
         """The unit that weighs, unless it was done with the same runs, verdicts and contradictions."""
         runs, contradictions = self._runs(), self.findings.contradictions()
         key = f"weigh {self.oracle}: {len(runs)} runs, {len(contradictions)} contradictions"
-        if not runs or key in self.findings.done(self.name):
+        done = key in self.findings.done(self.name)
+        if not runs or (done and not self._newly_confirmed(runs)):
             return []
         graphs, permitted = self._graphs(), self.findings.permitted_sets()
         payload = WeighPayload(
@@ -291,14 +293,18 @@ class ConfirmStage(Stage):
     def keep(self, unit: Unit, result: Result) -> None:
         if unit.job == "weigh":
             self._apply(result.content)
+            runs = unit.payload.runs
+            self.findings.mark_all_done(CONFIRMED, map(str, self._newly_confirmed(runs)))
             return
         asked: Asked = result.content
         payload: AskPayload = unit.payload
         self.findings.add_contradictions(asked.contradictions)
+        if asked.contradictions:  # any run may meet them
+            self.findings.forget_stage(CONFIRMED)
         self.asked += len(payload.runs)
-        mark = {"ask": "asked", "sample": "sampled"}.get(unit.job)
+        mark = {"ask": ASKED, "sample": SAMPLED}.get(unit.job)
         if unit.process == 3:
-            mark = "asked often"
+            mark = ASKED_OFTEN
         if mark is not None:
             for own in payload.runs:
                 self.findings.mark_done(mark, str(own.run.number), 0.0, 0)
@@ -320,6 +326,16 @@ class ConfirmStage(Stage):
             findings.drop_faults(run, last)
         if nothing:
             findings.forget_faults()
+
+    def _newly_confirmed(self, runs: Sequence[tuple[Values, RunRow]]) -> list[int]:
+        """The runs that were asked about, or on which the policy was asked nothing, and that are not marked yet."""
+        marked = self.findings.marked
+        asked, known = marked(ASKED) | marked(SAMPLED), marked(CONFIRMED)
+        return [
+            run.number
+            for _, run in runs
+            if run.number not in known and (run.number in asked or not answers_of(run))
+        ]
 
     def progress(self) -> tuple[int, int | None]:
         return self.asked, self.total
@@ -349,23 +365,8 @@ def is_no_function(findings: Findings) -> bool:
 
 
 def made_flaky(row: VerdictRow) -> VerdictRow:
-    """The verdict without everything that rested on the run; the effort stays."""
-    if row.is_unsolvable:
-        return row
-    is_planning = row.upper is not None or row.lower is not None
-    return row._replace(
-        verdict="FLAKY",
-        kind=None,
-        low=0,
-        high=None,
-        lower=0 if is_planning else None,
-        upper=None,
-        source=None,
-        plan=None,
-        derivation=None,
-        strategy=None,
-        size=None,
-    )
+    """The verdict on a run that cannot be relied on. What needs no run stays."""
+    return row if row.is_unsolvable else withdrawn(row, "FLAKY")
 
 
 __all__ = [

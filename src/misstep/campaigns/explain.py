@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from misstep.campaigns.confirmed import NOT_ASKED_AGAIN
 from misstep.campaigns.records import Decision, Fault, Interval, Record
 from misstep.campaigns.rows import Values
 from misstep.campaigns.settings import Settings
-from misstep.errors import UsageError
+from misstep.errors import UndecidedError, UsageError
 from misstep.faults.diff import PlanDiff, diff
 from misstep.faults.repair import Repair
 from misstep.tasks.jani.task import JaniTask
@@ -87,6 +88,11 @@ def explain_record(
     """Explain a bug, or why a state has no verdict; `verdicts` are the verdicts on other states of the task."""
     if record.verdict == "FLAKY":
         return Explanation(record, task)
+    if record.source == NOT_ASKED_AGAIN:
+        raise UndecidedError(
+            f"{record.id} is {record.verdict}: the work ended before the policy was asked again",
+            hint="'misstep test --resume --out DIR' asks it",
+        )
     if not record.is_bug:
         raise UsageError(
             f"{record.id} is not a bug: {record.verdict}",

@@ -1,4 +1,4 @@
-"""Why states of a planning task are UNKNOWN, and what would decide them.
+"""Why states are UNKNOWN, and what would decide them.
 
 "Unknown" alone reads like "fine". A user needs to know whether more effort would help, and which option allows it.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from misstep.campaigns.confirmed import NOT_ASKED_AGAIN
 from misstep.campaigns.rows import RunRow, VerdictRow
 
 CUT = "cut at the step limit"
@@ -15,6 +16,7 @@ LATE = "without an answer in time"
 NOT_CLOSED = "with more permitted runs than were explored"
 NO_PLAN = "without a plan or a proof that there is none"
 NOT_PROVEN = "neither improved nor proven optimal"
+NOT_CONFIRMED = "decided, but the policy was not asked again yet"
 
 SEARCH = "misstep judge DIR --oracle 'astar(evaluations=100000)' searches further"
 HELPS = {
@@ -23,11 +25,14 @@ HELPS = {
     NOT_CLOSED: "--permitted-limit N explores more",
     NO_PLAN: SEARCH,
     NOT_PROVEN: SEARCH,
+    NOT_CONFIRMED: "--resume asks it",
 }
 
 
-def reason_of(run: RunRow) -> str:
+def reason_of(verdict: VerdictRow, run: RunRow) -> str:
     """Why the verdict on a run is UNKNOWN, if it is."""
+    if verdict.source == NOT_ASKED_AGAIN:
+        return NOT_CONFIRMED
     if run.outcome == "cut":
         return CUT
     if run.outcome == "timeout":
@@ -41,7 +46,12 @@ def reason_of(run: RunRow) -> str:
 
 def reasons(verdicts: Iterable[VerdictRow], runs: Mapping[int, RunRow]) -> Counter[str]:
     open_ones = (row for row in verdicts if row.verdict == "UNKNOWN" and row.number in runs)
-    return Counter(reason_of(runs[row.number]) for row in open_ones)
+    return Counter(reason_of(row, runs[row.number]) for row in open_ones)
+
+
+def not_confirmed(verdicts: Iterable[VerdictRow]) -> Counter[str]:
+    """The same reason alone: of a model the others are not told apart."""
+    return Counter(NOT_CONFIRMED for row in verdicts if row.source == NOT_ASKED_AGAIN)
 
 
 def text_of(left_open: Mapping[str, int], folder: str | None) -> str:
@@ -52,4 +62,4 @@ def text_of(left_open: Mapping[str, int], folder: str | None) -> str:
     return f"{counts}; {advice}"
 
 
-__all__ = ["HELPS", "reasons", "text_of"]
+__all__ = ["HELPS", "not_confirmed", "reasons", "text_of"]

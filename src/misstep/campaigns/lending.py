@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from misstep.campaigns.confirmed import reported_verdicts
 from misstep.campaigns.grow import LENT
 from misstep.campaigns.lent import CLAIMS, Loan, loan_of, note_loan
 from misstep.campaigns.planning.rows import snapshot
@@ -95,13 +96,15 @@ class _Rows(NamedTuple):
 
 
 def _recorded(findings: Findings) -> _Rows:
-    verdicts = findings.verdicts()
+    states = findings.states()
     best: dict[int, VerdictRow] = {}
-    for row in verdicts:
+    for row in reported_verdicts(findings, states):
         known = best.get(row.number)
         best[row.number] = row if known is None else max(known, row, key=rank)
-    states = findings.states()[: max(best, default=-1) + 1]
-    return _Rows(states, {run.number: run for run in findings.runs()}, verdicts, best)
+    recorded = states[: max(best, default=-1) + 1]
+    # Plans and bounds hold whatever the policy does, also if it was not asked again yet.
+    runs = {run.number: run for run in findings.runs()}
+    return _Rows(recorded, runs, findings.verdicts(), best)
 
 
 # -- planning tasks -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from misstep.campaigns.confirmed import Confirmed, read_confirmed, reported_verdicts
 from misstep.campaigns.rows import FaultRow, RunRow, StateRow, VerdictRow, decoded
 from misstep.campaigns.tables import Findings
 
@@ -33,18 +34,22 @@ def read_parts(findings: Findings) -> Iterator[Part]:
     store = findings.store
     if store.kept_rows is not None:
         with store.snapshot():
-            rows = (findings.states(), findings.runs(), findings.verdicts(), findings.faults())
-            part = Part(*rows, findings.marked("blamed"))
+            states = findings.states()
+            verdicts = reported_verdicts(findings, states)
+            blamed = findings.marked("blamed")
+            part = Part(states, findings.runs(), verdicts, findings.faults(), blamed)
         yield part
         return
     first, size, blamed = 0, FIRST, set[int]()
+    confirmed: Confirmed | None = None
     version: tuple[int, int] | None = None
     while True:
         with store.snapshot():
             # The marks of all states are read once, and again only if something was written meanwhile.
             if store.version != version:
                 version, blamed = store.version, findings.marked("blamed")
-            part = _between(findings, first, first + size - 1, blamed)
+                confirmed = read_confirmed(findings)
+            part = _reported(_between(findings, first, first + size - 1, blamed), confirmed)
         if not part.states:
             return
         yield part
@@ -65,7 +70,15 @@ def read_alone(findings: Findings, number: int) -> Part:
         found = _rows(findings, StateRow.decoded, "states", "number", reference, reference)
         before += found
         reference = found[0].reference if found else None
-    return last._replace(states=[*reversed(before), *last.states], verdicts=verdicts)
+    part = last._replace(states=[*reversed(before), *last.states], verdicts=verdicts)
+    return _reported(part, read_confirmed(findings))
+
+
+def _reported(part: Part, confirmed: Confirmed | None) -> Part:
+    if confirmed is None:
+        return part
+    states = {state.number: state for state in part.states}
+    return part._replace(verdicts=confirmed.reported(part.verdicts, states))
 
 
 def _between(findings: Findings, first: int, last: int, blamed: set[int]) -> Part:

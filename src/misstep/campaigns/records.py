@@ -222,7 +222,8 @@ class Record:
     oracle: str = _is("The spec of the oracle whose verdict this is.")
     source: str | None = _is(
         "The part of that oracle that decided. Null: known from other states. In a retest: witness, if what the old "
-        "campaign has proven decided, or all runs, if all runs of the policy were explored."
+        "campaign has proven decided, or all runs, if all runs of the policy were explored. Of UNKNOWN: not asked "
+        "again, if the work ended before the policy was asked again, so that the verdict is withheld."
     )
     verdicts: tuple[Opinion, ...] = _is("One for each oracle that judged.")
     faults: tuple[Fault, ...] | None = _is(

@@ -11,6 +11,7 @@ from misstep.campaigns.arguments import as_limits
 from misstep.campaigns.cluster.address import read_address
 from misstep.campaigns.cluster.files import check_policy
 from misstep.campaigns.confirm import Asking, asking_of
+from misstep.campaigns.confirmed import note_asking
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.lent import loan_of
@@ -65,6 +66,7 @@ def work(
         check_policy(source)
     with sharing(jobs > 1):
         asking = check_identity(content, settings, source, names, loaded)
+        note_asking(content.store, asking.asks)
         content.store.set_meta("finished", "0")
         worker, spending = Worker(settings, source, batch_size), as_limits(limits)
         elsewhere = None

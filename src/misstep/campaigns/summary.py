@@ -10,6 +10,7 @@ from typing import Any
 
 from misstep.campaigns import left_open
 from misstep.campaigns.batches import distribution, text_of
+from misstep.campaigns.confirmed import reported_verdicts
 from misstep.campaigns.metrics.blame import Blame, blame, together
 from misstep.campaigns.metrics.blame import text_of as blame_text
 from misstep.campaigns.records import KINDS, contradiction_text, interval_text
@@ -247,7 +248,7 @@ class _Counter:
     def add(self, findings: Findings) -> None:
         self.candidate = None
         best: dict[int, VerdictRow] = {}
-        for verdict in findings.verdicts():
+        for verdict in reported_verdicts(findings, findings.states()):
             own_counts = self.by_oracle.setdefault(verdict.oracle, dict.fromkeys(JUDGED, 0))
             own_counts["tested"] += 1
             own_counts[_counted_as(verdict)] += 1
@@ -274,6 +275,7 @@ class _Counter:
             self.left_open += left_open.reasons(best.values(), {run.number: run for run in runs})
         else:
             self._count_fuzzed(findings, own)
+            self.left_open += left_open.not_confirmed(best.values())
             self.blames.append(_blame(findings, runs, best))
             self._count_risks(findings)
         self.by_task[findings.name] = own
@@ -362,7 +364,7 @@ class _Counter:
 def blame_of(findings: Findings) -> Blame:
     """Where the faults of a model's unsafe runs lie."""
     best: dict[int, VerdictRow] = {}
-    for verdict in findings.verdicts():
+    for verdict in reported_verdicts(findings, findings.states()):
         known = best.get(verdict.number)
         if known is None or rank(verdict) > rank(known):
             best[verdict.number] = verdict
