@@ -33,10 +33,10 @@ from misstep.tasks.load import AnyTask, load_task
 from misstep.tasks.models import generate_model
 from misstep.tasks.pddl.load import load_planning_task
 from support.campaigns import told
+from support.unsteady import PLANNING
 
 COMPARING = "bmo(10), bmo(20)+aras/ehc"
 SHARED: dict[str, Any] = {"planning": {"chunk": 5, "round": 3}}
-KILLS_EACH = 25
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Victim:
     size: Callable[[Path], int]
     """How much is done, which never gets less."""
     check: Callable[[Path], None] = lambda _: None
+    kills: int = 25
+    """At most. With more of them, a victim that takes long to begin would never get any further."""
 
 
 # -- campaigns ------------------------------------------------------------------------------------
@@ -66,8 +68,15 @@ CAMPAIGNS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
 }
 
 
+# Policies in Python, which are asked again: one that is a function of the state, and one that is not.
+ASKED_AGAIN: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
+    name: ({"domain": "gripper", "balls": 4}, policy, {"pool": 120, "oracle": "exact"})
+    for name, policy in (("python", "Steady"), ("random", "Random"))
+}
+
+
 def campaign_task(name: str) -> AnyTask:
-    choices = dict(CAMPAIGNS[name][0])
+    choices = dict({**CAMPAIGNS, **ASKED_AGAIN}[name][0])
     return load_task(generate(choices.pop("domain"), **choices))
 
 
@@ -75,6 +84,18 @@ def _test(name: str) -> Callable[[Path, int], None]:
     def work(out: Path, jobs: int) -> None:
         _, policy, how = CAMPAIGNS[name]
         run_campaign(campaign_task(name), policy, out=out, resume=True, jobs=jobs, **how).close()
+
+    return work
+
+
+def _test_python(name: str) -> Callable[[Path, int], None]:
+    def work(out: Path, jobs: int) -> None:
+        _, policy, how = ASKED_AGAIN[name]
+        file = out.parent / "policies.py"
+        if not file.exists():
+            file.write_text(PLANNING)
+        spec, task = f"python:{file}:{policy}", campaign_task(name)
+        run_campaign(task, spec, out=out, resume=True, jobs=jobs, **how).close()
 
     return work
 
@@ -91,8 +112,24 @@ def _units(out: Path) -> int:
         return int(found._store.rows("SELECT count(*) FROM units")[0][0])
 
 
-def _replays(out: Path) -> None:
+def _units_without_bugs(out: Path) -> int:
+    """At no moment has a random policy a bug."""
+    if not (out / "run.db").exists():
+        return 0
     with open_campaign(out) as found:
+        summary = found.summary
+        assert (summary.bugs["total"], summary.optimal) == (0, 0), str(summary)
+        query = "SELECT count(*) FROM units WHERE stage != 'confirmed'"
+        return int(found._store.rows(query)[0][0])
+
+
+def _verdicts(out: Path) -> object:
+    with open_campaign(out) as found:
+        return {record.verdict for record in found.records}, found.summary.finished
+
+
+def _replays(out: Path) -> None:
+    with open_campaign(out, trust_policy=True) as found:
         assert found.summary.finished
         assert found.replay(rerun=True).ok
 
@@ -160,6 +197,8 @@ def _lines(out: Path) -> int:
 VICTIMS: dict[str, Victim] = {
     name: Victim(_test(name), _records, _units, _replays) for name in CAMPAIGNS
 }
+VICTIMS["python"] = Victim(_test_python("python"), _records, _units, _replays, kills=4)
+VICTIMS["random"] = Victim(_test_python("random"), _verdicts, _units_without_bugs, kills=4)
 if importlib.util.find_spec("torch") is not None:
     VICTIMS["asnet"] = Victim(_train_asnet, _networks, _lines)
     VICTIMS["qlearning"] = Victim(_train_qlearning, _networks, _lines)
@@ -245,7 +284,7 @@ def run(names: list[str], kills: int, jobs: int, seed: int, place: Path) -> Tall
 
     def one(number: int) -> Tally:
         name = names[number % len(names)]
-        each = min(KILLS_EACH, max(1, kills // len(names)))
+        each = min(VICTIMS[name].kills, max(1, kills // len(names)))
         return storm(name, place / f"{name}-{number}", each, *expected[name], number)
 
     with ThreadPoolExecutor(jobs) as pool:
