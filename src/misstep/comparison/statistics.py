@@ -90,14 +90,14 @@ def sign_flip_p(differences: Sequence[float], seed: int) -> float:
     return (int(np.count_nonzero(hits)) + 1) / (PATTERNS + 1)
 
 
-@lru_cache(8)  # drawing them takes longer than the test itself, and many tests are of one size
-def _signs(count: int, seed: int) -> NDArray[np.int64]:
+@lru_cache(64)  # drawing them takes longer than the test itself, and many tests are of one size
+def _signs(count: int, seed: int) -> NDArray[np.int8]:
     """All sign patterns, or random ones if there are too many."""
     if count <= EXACT_TASKS:
-        return np.array(list(itertools.product((-1, 1), repeat=count)))
+        return np.array(list(itertools.product((-1, 1), repeat=count)), np.int8)
     random = CounterRandom(seed)
-    bits = np.array([[random.next() & 1 for _ in range(count)] for _ in range(PATTERNS)])
-    return np.asarray(2 * bits - 1)
+    bits = [[random.next() & 1 for _ in range(count)] for _ in range(PATTERNS)]
+    return np.asarray(2 * np.array(bits, np.int8) - 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
