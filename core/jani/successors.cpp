@@ -1,6 +1,7 @@
 // The part of the engine that executes edges: guards, probabilities, assignments.
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "jani/engine.h"
@@ -317,17 +318,16 @@ std::vector<Word> Engine::selectable(const Assignment &assignment) {
 }
 
 void Engine::weigh(StateId outcome) {
-    if (splitting_) {  // the weights of equal outcomes are not added, since the sum would be rounded
-        outcomes_.push_back(outcome);
-        weights_.push_back(weight_);
-        return;
-    }
-    const auto known = std::find(outcomes_.begin(), outcomes_.end(), outcome);
+    // A product of probabilities may underflow to 0, but the outcome is still possible, and whether a state can avoid unsafe
+    // states for certain depends on it.
+    const double weight = std::max(weight_, std::numeric_limits<double>::denorm_min());
+    // When edges are kept apart, the weights of equal outcomes are not added, since the sum would be rounded.
+    const auto known = splitting_ ? outcomes_.end() : std::find(outcomes_.begin(), outcomes_.end(), outcome);
     if (known == outcomes_.end()) {
         outcomes_.push_back(outcome);
-        weights_.push_back(weight_);
+        weights_.push_back(weight);
     } else {
-        weights_[static_cast<std::size_t>(known - outcomes_.begin())] += weight_;
+        weights_[static_cast<std::size_t>(known - outcomes_.begin())] += weight;
     }
 }
 

@@ -124,15 +124,22 @@ bool TableSearch::choose(SlotId slot, std::uint64_t value) {
 }
 
 bool TableSearch::start() {
-    if (started_) return *started_;
-    started_ = false;
+    if (!started_) started_ = propagate();
+    // Others write the registers between two searches, and the slots that are fixed from the start are not fixed again.
+    for (SlotId slot = 0; slot < domains_.size(); ++slot)
+        if (fixed_[slot]) registers_[slot] = domains_[slot][value_[slot]];
+    return *started_;
+}
+
+// What follows before any choice. False: there is no solution.
+bool TableSearch::propagate() {
     for (SlotId slot = 0; slot < domains_.size(); ++slot) {
         if (left_[slot] == 0) return false;
         if (std::has_single_bit(left_[slot])) waiting_.push_back(slot);
     }
     for (std::size_t c = 0; c < conditions_.size(); ++c)
         if (open_[c] == 1 && !filter(c)) return false;
-    return *(started_ = settle());
+    return settle();
 }
 
 void TableSearch::go_back(std::size_t mark) {

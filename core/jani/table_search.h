@@ -61,6 +61,7 @@ class TableSearch {
 
     void tabulate(std::size_t condition);
     bool start();
+    bool propagate();
     bool choose(SlotId slot, std::uint64_t value);
     bool settle();
     bool filter(std::size_t condition);

@@ -1,22 +1,32 @@
 #include "janisafety/game_space.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace misstep::safety {
 
 GameSpace::GameSpace(std::shared_ptr<jani::Engine> engine, std::span<const StateId> roots, System *policy,
                      const Limits &limits)
     : engine_(std::move(engine)) {
-    const auto count_factors = [&](const std::vector<jani::Vector> &vectors) {
-        for (const jani::Vector &vector : vectors)
-            game_.factors = std::max(game_.factors, static_cast<std::uint32_t>(vector.groups.size()));
-    };
     for (const auto &vectors : engine_->model().vectors()) count_factors(vectors);
     count_factors(engine_->model().environment());
     for (StateId root : roots) number(root);
     root_count_ = static_cast<StateId>(ids_.size());
     explore(policy, limits);
+}
+
+// Each automaton of a vector multiplies its probability into a weight, and each of its non-deterministic assignments divides it.
+void GameSpace::count_factors(const std::vector<jani::Vector> &vectors) {
+    for (const jani::Vector &vector : vectors) {
+        std::uint32_t factors = 0;
+        for (std::uint32_t group : vector.groups) {
+            std::ptrdiff_t most = 0;
+            for (const jani::Edge &edge : engine_->model().groups()[group].edges)
+                for (const jani::Destination &own : edge.destinations)
+                    most = std::max(most, std::ranges::count(own.assignments, true, &jani::Assignment::selects));
+            factors += 1 + static_cast<std::uint32_t>(most);
+        }
+        game_.factors = std::max(game_.factors, factors);
+    }
 }
 
 StateId GameSpace::number(StateId engine_id) {
@@ -72,10 +82,8 @@ void GameSpace::add(StateId s, System *policy, jani::Weighted &scratch) {
         for (std::size_t l = 0; l < scratch.labels.size(); ++l) {
             for (std::uint32_t e = scratch.edges_of[l]; e < scratch.edges_of[l + 1]; ++e) {
                 for (std::uint32_t o = scratch.outcomes_of[e]; o < scratch.outcomes_of[e + 1]; ++o) {
-                    // A product of probabilities may underflow to 0, but the outcome is still possible, and whether a
-                    // state can avoid unsafe states for certain depends on it. See mean.h for the error of the weight.
                     game_.outcomes.push_back(number(scratch.outcomes[o]));
-                    game_.weights.push_back(std::max(scratch.weights[o], std::numeric_limits<double>::denorm_min()));
+                    game_.weights.push_back(scratch.weights[o]);
                 }
                 game_.outcomes_of.push_back(game_.outcomes.size());
             }

@@ -26,6 +26,7 @@ class GameSpace {
     std::size_t bytes() const;
 
    private:
+    void count_factors(const std::vector<jani::Vector> &vectors);
     StateId number(StateId engine_id);
     void explore(System *policy, const Limits &limits);
     void add(StateId s, System *policy, jani::Weighted &scratch);

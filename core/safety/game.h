@@ -22,7 +22,8 @@ struct Game {
     std::vector<std::uint64_t> outcomes_of{0};  // one more than edges: into outcomes
     std::vector<StateId> outcomes;
     std::vector<double> weights;
-    std::uint32_t factors = 1;  // probabilities of at most so many automata are multiplied in a weight
+    std::uint32_t factors =
+        1;  // at most so many roundings are in a weight: of products, and of quotients of equal shares
 
     std::size_t size() const { return kinds.size(); }
     std::uint64_t edge_count() const { return outcomes_of.size() - 1; }

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from misstep.faults.census import policy_census
 from misstep.oracles import Kind, Status, Workbench, parse_oracle
+from misstep.policies.load import load_policy
+from misstep.policies.policy import TIMED_OUT, Answers, Candidates, Policy, States
+from misstep.tasks.task import Task
 from support.worlds import COSTS, NAMES, POLICIES, World, world
 
 
@@ -65,6 +69,28 @@ def test_costly_bugs_and_their_gaps() -> None:
     found = check("visitall-3x3", (1, 2, 50), "noisy:0.3:5+optimal")
     assert found["costly"]
     assert found["total_gap"] >= found["costly"]
+
+
+class Late(Policy):
+    """The optimal policy, which does not answer in time in every third state."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.inner = load_policy("optimal", task)
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        operators = self.inner.decide(states, candidates).operators.copy()
+        late = np.flatnonzero(states.sum(axis=1) % 3 == 0)
+        operators[late] = TIMED_OUT
+        return Answers(operators, {int(row): "no answer within 1 s" for row in late})
+
+
+def test_an_answer_that_came_too_late_is_no_bug() -> None:
+    here = world("spanner-3", ())
+    census = policy_census(Late(here.task), here.space)
+    assert census.errors > 0
+    assert census.bugs == census.fails == census.faults == 0
+    assert census.states == census.optimal + census.errors
 
 
 @pytest.mark.soundness

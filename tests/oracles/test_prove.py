@@ -88,6 +88,18 @@ def test_a_crash_or_ctrl_c_gives_no_answer() -> None:
     assert (proof.verdict, proof.end, proof.exit_code) == ("UNKNOWN", "interrupted", 23)
 
 
+def test_crashes_are_not_counted_as_failing_states() -> None:
+    task = task_of("gripper", balls=1)
+
+    def policy(state: Any) -> None:
+        if state.state != task.initial_state:
+            raise ValueError("no idea")
+
+    proof = prove(task, policy)
+    assert (proof.verdict, proof.failing) == ("BUG", 1)
+    assert proof.states > 2
+
+
 def test_an_unsteady_policy_proves_nothing(tmp_path: Path) -> None:
     (tmp_path / "agents.py").write_text(UNSTEADY)
     task = task_of("gripper", balls=1)

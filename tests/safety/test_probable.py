@@ -191,6 +191,28 @@ def test_the_share_of_unsafe_runs_is_the_probability() -> None:
     assert report.ends["unsafe"] + report.ends["exhausted"] == 5000
 
 
+def test_a_product_of_probabilities_may_underflow() -> None:
+    """Two automata that each move with probability 1e-200: no number is small enough for both at once."""
+    automata = [
+        automaton(
+            name, [edge("a", True, destination({}, 1.0), destination({f"x{name}": 1}, 1e-200))]
+        )
+        for name in "mn"
+    ]
+    elements = [{"automaton": "m"}, {"automaton": "n"}]
+    document = model(
+        [variable(f"x{name}", bounded(0, 1), 0) for name in "mn"],
+        automata,
+        actions="a",
+        prop=pa(unsafe=op("∧", op("=", "xm", 1), op("=", "xn", 1))),
+        system={"elements": elements, "syncs": [{"synchronise": ["a", "a"], "result": "a"}]},
+    )
+    task = jani.task(document)
+    system = System(jani_transitions(task), load_policy("first", task).policy)
+    report = fuzz(system, FuzzSettings("probable", 1, runs=5, max_steps=5), seed=3)
+    assert report.ends["step limit"] == 5
+
+
 class Chances:
     """A random system with random probabilities, as a model in Python."""
 

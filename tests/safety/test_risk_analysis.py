@@ -14,6 +14,7 @@ from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.policies.load import load_policy
 from misstep.safety.jani import system_of
 from misstep.safety.risk import Interval, RiskAnalysis, RiskSettings, Sample, risk, sample_risk
+from misstep.safety.risk.intervals import mean
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.models import generate_model
@@ -69,6 +70,33 @@ def test_the_risk_of_a_policy_and_the_least_one(tmp_path: Path) -> None:
     assert report.likely is not None
     assert report.likely.states == ((0,), (2,))  # as likely as the one through 1, and shorter
     assert report.likely.probability == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.0, 0.0, "0"),
+        (1.0, 1.0, "1"),
+        (0.5, 0.5 + 1e-12, "0.500000000"),
+        (0.1, 0.2, "[0.100000, 0.200000]"),
+        (0.1234567, 0.7654321, "[0.123456, 0.765433]"),
+        (1e-7, 2e-7, "[0.000000, 0.000001]"),
+        (1e-12, 2e-12, "[0.000000000, 0.000000001]"),
+        (1 - 1e-12, 1.0, "[0.999999999, 1.000000000]"),
+        (1 - 1e-9, 1 - 1e-9, "[0.999999999, 0.999999999]"),
+    ],
+)
+def test_a_small_risk_does_not_look_like_none(low: float, high: float, text: str) -> None:
+    assert str(Interval(low, high)) == text
+
+
+def test_a_mean_is_never_rounded_inward() -> None:
+    almost = [Interval(1 - 2**-53, 1.0), Interval(1.0, 1.0)]
+    assert Fraction(mean(almost).low) <= 1 - Fraction(1, 2**54)
+    least = [Interval(0.0, 5e-324), Interval(0.0, 0.0)]
+    assert mean(least).high > 0
+    assert mean([Interval(1.0, 1.0)] * 3) == Interval(1.0, 1.0)
+    assert mean([Interval(0.0, 0.0)] * 3) == Interval(0.0, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,35 @@ def test_oracle_shield_keeps_safe_states_safe(kind: str) -> None:
             assert all(safe[t] for t in random_steps(shield.system, s, 50, seed))
         assert shield.unguarded == 0 or seed % 3 == 0
     assert starts > 200
+
+
+class Watched:
+    """Remembers the states that a table is made of."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.looked_at: set[int] = set()
+
+    def allowed(self, id: int) -> list[int]:
+        self.looked_at.add(id)
+        return list(self.inner.allowed(id))
+
+
+def test_a_complete_table_covers_its_own_runs() -> None:
+    """Also where evaluations are so few that the decider knows more each time it is asked."""
+    for seed in range(300):
+        system = lift(random_world(Random(seed)))
+        shield: Any = OracleShield(Decider(system, budget=Budget(evaluations=2, seconds=None)))
+        shield.native = watched = Watched(shield.native)
+        table = shield.table([0])
+        assert table.is_complete
+        by_table = table.shield(system).native
+        reached, open_states = {0}, [0]
+        while open_states:
+            fresh = set(by_table.policy_outcomes(open_states.pop())) - reached
+            reached |= fresh
+            open_states += fresh
+        assert reached <= watched.looked_at
 
 
 def test_long_shielded_run() -> None:

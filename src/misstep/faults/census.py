@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from misstep._core import StateSpace
 from misstep.errors import UsageError
 from misstep.policies.load import load_policy
-from misstep.policies.policy import FAILED, Policy
+from misstep.policies.policy import FAILED, TIMED_OUT, Policy
 from misstep.runs.outcomes import OUTCOMES
 from misstep.runs.runner import PolicyRunner
 from misstep.safety.census import SafetyCensus, safety_census
@@ -38,7 +38,7 @@ class PolicyCensus:
     fails: int  # bugs where it does not, although the goal can be reached
     costly: int  # bugs where it does, at more than the least cost
     optimal: int  # nothing better exists
-    errors: int  # the policy gave no answer on the way, so nobody knows
+    errors: int  # the policy crashed or gave no answer in time on the way, so nobody knows
     total_gap: int  # over the costly ones
     faults: int  # decisions that lose something: cost + h*(successor) > h*(state)
 
@@ -125,8 +125,9 @@ def policy_census(
     h_star = space.h_star
     solvable = np.isfinite(h_star)
     outcome = {name: ends.outcomes == number for number, name in enumerate(OUTCOMES)}
-    error = outcome["error"] & solvable & here
-    fails = ~outcome["goal"] & ~outcome["error"] & solvable & here
+    unanswered = outcome["error"] | outcome["timeout"]
+    error = unanswered & solvable & here
+    fails = ~outcome["goal"] & ~unanswered & solvable & here
     costly = outcome["goal"] & (ends.costs > h_star) & here
     bugs = int(np.count_nonzero(fails)) + int(np.count_nonzero(costly))
     errors = int(np.count_nonzero(error))
@@ -156,7 +157,7 @@ def _faults(
     after = np.full(len(ids), np.inf)
     moves = successors >= 0
     after[moves] = costs[decisions[moves]] + h_star[successors[moves]]
-    loses: NDArray[np.bool_] = (after > h_star) & (decisions != FAILED)
+    loses: NDArray[np.bool_] = (after > h_star) & ~np.isin(decisions, (FAILED, TIMED_OUT))
     return loses
 
 

@@ -73,7 +73,7 @@ class Distances(ABC):
 
 
 class ExactDistances(Distances):
-    """From the whole state space."""
+    """From the whole state space. Of states that cannot be reached from the initial state nothing is known."""
 
     exact = True
 
@@ -84,9 +84,12 @@ class ExactDistances(Distances):
         self.best = small.best
 
     def lower(self, state: State) -> Value:
-        return float(self.h_star[self.space.find(state)])
+        place = self.space.find(state)
+        return 0 if place < 0 else float(self.h_star[place])
 
-    upper = lower
+    def upper(self, state: State) -> Value:
+        place = self.space.find(state)
+        return math.inf if place < 0 else float(self.h_star[place])
 
     def allow(self, evaluations: int | None) -> None:
         pass  # nothing is searched here
@@ -95,11 +98,13 @@ class ExactDistances(Distances):
         pass  # nothing is new here
 
     def best_operator(self, state: State, below: Value = math.inf) -> int | None:
-        operator = int(self.best[self.space.find(state)])
+        place = self.space.find(state)
+        operator = -1 if place < 0 else int(self.best[place])
         return None if operator < 0 or self.lower(state) >= below else operator
 
     def length(self, state: State) -> Value | None:
-        return self._lengths[self.space.find(state)]
+        place = self.space.find(state)
+        return None if place < 0 else self._lengths[place]
 
     @cached_property
     def _lengths(self) -> list[float]:

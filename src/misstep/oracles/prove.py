@@ -182,13 +182,12 @@ class _Search:
         """Report the failing state nearest to the initial state; a crash or a time-out only if there is no other."""
         proof = self.proof
         answered = failing[(outcomes[failing] != ERROR) & (outcomes[failing] != TIMEOUT)]
-        proof.failing = len(failing)
         place = int(answered[0] if len(answered) else failing[0])
         trace = self.runner.trace(State(states[place].tolist()), None)
         if self._unanswered(trace) or self._contradicted(_rows(trace.states), trace.operators):
             return
         self._failed(trace, space)
-        proof.failing = len(failing)
+        proof.failing = len(answered)
 
     # -- endings ----------------------------------------------------------------------------------
 

@@ -110,8 +110,12 @@ class OracleShield(Generic[StateT, LabelT]):
     def table(
         self, starts: Sequence[StateT], max_states: int = 1_000_000
     ) -> ShieldTable[StateT, LabelT]:
-        """The allowed labels of all states that its runs from these states can reach; it takes the first one."""
-        system = self.system
+        """The allowed labels of all states that runs by the table can reach from these states.
+
+        Such a run takes the first allowed label. The shield itself may take another one: what its evaluations left open
+        when the table was made may be decided when it is asked again.
+        """
+        system = self.decider.system
         ids = list(dict.fromkeys(system.id(state) for state in starts))
         seen = set(ids)
         allowed: dict[StateT, tuple[LabelT, ...]] = {}
@@ -121,7 +125,10 @@ class OracleShield(Generic[StateT, LabelT]):
             labels = self.native.allowed(id)
             if labels:
                 allowed[system.state(id)] = system.labels(labels)
-            for outcome in system.native.policy_outcomes(id):
+                outcomes = dict(system.native.actions(id))[labels[0]]
+            else:
+                outcomes = system.native.policy_outcomes(id)
+            for outcome in outcomes:
                 if outcome not in seen:
                     seen.add(outcome)
                     ids.append(outcome)
@@ -130,7 +137,10 @@ class OracleShield(Generic[StateT, LabelT]):
 
 @dataclass(frozen=True)
 class ShieldTable(Generic[StateT, LabelT]):
-    """An oracle shield as a table; complete if it has labels for all states that its runs can reach."""
+    """An oracle shield as a table; complete if all states that its runs can reach were looked at.
+
+    A state that is not in it is terminal, or has no label that is decided to be safe; there the policy decides.
+    """
 
     allowed: dict[StateT, tuple[LabelT, ...]]
     is_complete: bool

@@ -16,10 +16,11 @@ from misstep.campaigns.testing import test as run_test
 from misstep.comparison.families.conditions import Decided
 from misstep.comparison.families.family import Family, Measured
 from misstep.comparison.families.find import Described, describe
+from misstep.comparison.families.fresh import fresh_decisions
 from misstep.comparison.families.ground import Ground, Scene
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.load import load_policy
-from misstep.policies.policy import Policy
+from misstep.policies.policy import TIMED_OUT, Answers, Candidates, Policy, States
 from misstep.runs.runner import ask
 from misstep.tasks.domains import generate
 from misstep.tasks.load import load_task
@@ -59,6 +60,21 @@ def true_share(task: Task, policy: Policy, own: Described, known: set[Any]) -> f
         better = [op for op in task.applicable(state) if ground.operator(op)[0] == own.schemas[1]]
         found.append(any(price(op) < price(decision) for op in better))
     return sum(found) / len(found) if found else None
+
+
+class Late(Policy):
+    """Never answers in time."""
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        assert candidates is None
+        late = dict.fromkeys(range(len(states)), "no answer within 1 s")
+        return Answers(np.full(len(states), TIMED_OUT, dtype=np.int32), late)
+
+
+def test_an_answer_that_came_too_late_is_no_stop() -> None:
+    task = load_task(generate("ferry", seed=1, **FERRY))
+    assert isinstance(task, Task)
+    assert list(fresh_decisions(task, Late(task), set(), seed=1)) == []
 
 
 @pytest.mark.soundness

@@ -305,10 +305,44 @@ void test_probabilities_whose_product_underflows() {
     const Word start[] = {0, 0};
     const GameSpace space(engine, std::vector<StateId>{engine->intern(start)}, nullptr, {});
     CHECK_EQUAL(space.game().size(), 4U);
+    CHECK_EQUAL(space.game().factors, 2U);
     space.game().check();
     const Bounds bounds = risk_bounds(space.game(), 1e-6, {}, nullptr);
     CHECK_EQUAL(bounds.high[0], 1.0);
     CHECK_EQUAL(bounds.low[0], 0.0);  // nothing can be said from below
+}
+
+// A weight is divided by the number of choices of each non-deterministic assignment, and each quotient is rounded.
+void test_choices_count_as_factors() {
+    auto owner = std::make_unique<jani::Expressions>();
+    jani::Expressions &e = *owner;
+    jani::DestinationSource chosen{e.constant(Type::real, jani::from_real(1)), {}, {}, "destination"};
+    std::vector<ExprId> unsafe;
+    for (const char *name : {"x", "y"}) {
+        jani::Slot slot{Type::integer, false, true, {}, name};
+        slot.range.low = 0;
+        slot.range.high = 2;
+        const jani::SlotId id = e.declare(slot);
+        unsafe.push_back(e.apply(Op::equal, {e.variable(id), e.constant(Type::integer, 2)}));
+        jani::AssignmentSource assignment{id, 0, jani::NO_EXPRESSION, e.boolean(false), 0, "assignment"};
+        assignment.selects = true;
+        for (Word value = 0; value < 3; ++value) assignment.choices.emplace_back(value, e.boolean(true));
+        chosen.assignments.push_back(assignment);
+    }
+    const ExprId both = e.apply(Op::conjunction, unsafe), goal = e.boolean(false);
+    std::vector<std::vector<jani::EdgeSource>> groups{{{e.boolean(true), {chosen}, "choose"}}};
+    auto model = std::make_shared<jani::Model>(
+        std::move(owner), std::vector<std::string>{"choose"}, std::move(groups), std::vector<jani::Vector>{{0, {0}}},
+        std::vector<jani::TransientSource>{}, std::vector<jani::TransientValueSource>{}, jani::OutOfBounds::error,
+        jani::Silent::refuse);
+    const auto task =
+        std::make_shared<jani::Task>(model, both, "unsafe", goal, "goal", both, jani::Distance::Scale::none,
+                                     std::vector<std::vector<Word>>{{0, 0}}, "start");
+    const auto engine = std::make_shared<jani::Engine>(task);
+    const Word start[] = {0, 0};
+    const GameSpace space(engine, std::vector<StateId>{engine->intern(start)}, nullptr, {});
+    CHECK_EQUAL(space.game().size(), 9U);
+    CHECK_EQUAL(space.game().factors, 3U);
 }
 
 }  // namespace
@@ -319,5 +353,6 @@ int main() {
     test_random_label();
     test_ground_truth();
     test_probabilities_whose_product_underflows();
+    test_choices_count_as_factors();
     return misstep::test::result();
 }

@@ -297,6 +297,23 @@ def test_slots_that_are_free_do_not_end_the_search_by_tables() -> None:
     assert all(len({state[i] for state in found}) > 50 for i in range(12, 16))
 
 
+def test_a_list_that_was_given_up_changes_no_start() -> None:
+    """Listing tries values of slots that follow from others; states that are drawn later must not keep them."""
+    names = [f"x{i}" for i in range(11)]
+    variables = [variable("x0", bounded(0, 0)), *(variable(x, bounded(0, 10)) for x in names[1:])]
+    variables += [variable("two", bounded(2, 2)), variable("three", bounded(0, 10))]
+    variables += [variable(f"free{i}", bounded(0, 63)) for i in range(4)]
+    different = [op("≠", x, y) for i, x in enumerate(names) for y in names[:i]]
+    task = built(variables, condition(op("∧", *different, op("=", op("+", "three", "two"), 5))))
+    assert task.engine.initial_method == "searched"
+    random = CounterRandom(2)
+    for steps in range(1, 100):
+        assert task.engine.all_initial(steps) is None
+        state = task.sample_initial(random)
+        assert sorted(state[:11]) == list(range(11))
+        assert state[11:13] == (2, 3)
+
+
 def all_towers(blocks: int) -> set[tuple[int, ...]]:
     """Heights, then what each block lies on, block after block onto every block and the table that is free."""
     found = set()

@@ -125,6 +125,43 @@ def test_spanner_counts_the_spanners_up_to_each_nut() -> None:
     assert decide_spanner(Situation(early, goal, objects)) is not None
 
 
+def with_problem(domain: str, changes: dict[str, str], folder: Path, **sizes: int) -> Task:
+    """A generated task with some of its lines changed."""
+    instance = generate(domain, **sizes)
+    problem = instance.problem_pddl
+    for old, new in changes.items():
+        assert old in problem
+        problem = problem.replace(old, new)
+    (folder / "domain.pddl").write_text(instance.domain_pddl)
+    (folder / "problem.pddl").write_text(problem)
+    return load_task(folder / "domain.pddl", folder / "problem.pddl")
+
+
+def test_any_hand_of_a_block_s_polarity_matches(tmp_path: Path) -> None:
+    """With a second positive hand, a block that it holds is not as good as broken."""
+    third = {
+        "hand-positive hand-negative - hand": "hand-positive hand-negative spare - hand",
+        "(empty hand-positive)": "(empty hand-positive) (empty spare) (hand-positive spare)",
+    }
+    task = with_problem("matching-blocksworld", third, tmp_path, blocks=2)
+    solvable, others = compare(task)
+    assert min(solvable, others) > 0
+
+
+def test_a_nut_that_is_not_loose_is_never_tightened(tmp_path: Path) -> None:
+    changes = {"(loose nut1)": ""}
+    task = with_problem("spanner", changes, tmp_path, spanners=2, nuts=2, locations=2)
+    assert compare(task)[0] == 0
+
+
+def test_a_task_of_an_unusual_form_ends_no_campaign(tmp_path: Path) -> None:
+    """A tile beside which there is no other, as the file has it, cannot be painted, and the decider says nothing."""
+    changes = {"(above tile2-0 tile1-0)": "", "(right-of tile2-1 tile2-0)": ""}
+    task = with_problem("floortile", changes, tmp_path, width=2, height=2, robots=1)
+    campaign = misstep.test(task, "first", oracle="perfect", objective="goal", pool=5, seed=1)
+    assert {record.verdict for record in campaign.records} <= {"UNKNOWN", "OPTIMAL"}
+
+
 def test_other_domains_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="not known how to decide"):
         decider_of(load_task(generate("gripper")))

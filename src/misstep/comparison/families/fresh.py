@@ -4,6 +4,7 @@ If all states of a task can be enumerated, states are drawn uniformly without re
 estimates the share among all reachable states. On a larger task, a draw is a random walk from the initial state,
 followed by the policy's run from its end. Only one decision of a draw counts if it fits a description, because
 neighbours on one run are not independent. The share is then an estimate for states that such walks and runs meet.
+States where the policy gives no answer in time do not count.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from misstep._core import CounterRandom
-from misstep.policies.policy import Policy
+from misstep.policies.policy import TIMED_OUT, Policy
 from misstep.runs.outcomes import STOPPING
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.census import small_task
@@ -70,6 +71,8 @@ def _asked(runner: PolicyRunner, states: list[State]) -> Iterator[list[Fresh]]:
     decisions = runner.graph.decisions(ids).tolist()
     successors = runner.graph.successors(ids).tolist()
     for state, operator, successor in zip(states, decisions, successors, strict=True):
+        if operator == TIMED_OUT:
+            continue  # nobody knows what it would do
         applies = operator >= 0 and successor >= 0
         yield [Fresh(state, operator if applies else None)]
 

@@ -32,10 +32,12 @@ class Towers:
         self.wanted.update(situation.goal_pairs("on"))
         self.carried = {lower: upper for upper, lower in situation.goal("on")}
         self.bare = {block for (block,) in situation.goal("clear")}
-        self.hand_of = _matching_hands(situation)
+        self.hands_of = _matching_hands(situation)
         solid = {block for (block,) in situation.facts("solid")}
-        self.broken = {block for block in self.hand_of if block not in solid}
-        self.broken |= {block for block, hand in self.held.items() if self.hand_of[block] != hand}
+        self.broken = {block for block in self.hands_of if block not in solid}
+        self.broken |= {
+            block for block, hand in self.held.items() if hand not in self.hands_of[block]
+        }
 
     def fixed(self) -> set[str] | None:
         """Blocks that may never be moved; None if one of them is in a wrong place."""
@@ -74,7 +76,7 @@ def decide(situation: Situation) -> list[Step] | None:
     below.update(dict.fromkeys(towers.held))
 
     def lift(block: str) -> None:
-        steps.append((("holding", towers.hand_of[block], block),))
+        steps.append((("holding", towers.hands_of[block][0], block),))
 
     for top in [block for block in sorted(below) if block not in upon]:
         block: str | None = top
@@ -95,15 +97,16 @@ def decide(situation: Situation) -> list[Step] | None:
     return steps
 
 
-def _matching_hands(situation: Situation) -> dict[str, str]:
-    hands = {}
+def _matching_hands(situation: Situation) -> dict[str, list[str]]:
+    """The hands of each block's polarity."""
+    hands: dict[str, list[str]] = {}
     for polarity in ("positive", "negative"):
         own = sorted(hand for (hand,) in situation.facts(f"hand-{polarity}"))
         blocks = [block for (block,) in situation.facts(f"block-{polarity}")]
         require(
             bool(own) or not blocks, "matching blocksworld", f"there is no {polarity} hand for them"
         )
-        hands.update(dict.fromkeys(blocks, own[0] if own else ""))
+        hands.update(dict.fromkeys(blocks, own))
     return hands
 
 

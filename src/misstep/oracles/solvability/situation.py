@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from misstep.errors import MisstepError, UnsupportedError
+from misstep.errors import UnsupportedError
 from misstep.tasks.pddl.atoms import AtomTable, goal_atoms
 from misstep.tasks.task import State, Task
 
@@ -63,7 +63,10 @@ class Reader:
         return Situation(self._true(state), self._goal, self._task.vocabulary.objects)
 
     def operators(self, state: State, steps: Sequence[Step]) -> list[int]:
-        """An operator for each step: the cheapest that applies and makes all of its facts true."""
+        """An operator for each step of a plan: the cheapest that applies and makes all of its facts true.
+
+        An error if there is none, or if the plan does not reach the goal: then the task is not of the usual form.
+        """
         chosen = []
         for step in steps:
             before = self._true(state)
@@ -75,9 +78,13 @@ class Reader:
                 if is_better and not before.issuperset(step) and self._true(after).issuperset(step):
                     best = (cost, operator, after)
             if best is None:
-                raise MisstepError(f"no operator leads to {' and '.join(map(str, step))}")
+                raise UnsupportedError(
+                    f"the decider does not know such tasks: no operator leads to {' and '.join(map(str, step))}"
+                )
             chosen.append(best[1])
             state = best[2]
+        if not self._task.is_goal(state):
+            raise UnsupportedError("the decider does not know such tasks: its plan ends elsewhere")
         return chosen
 
     def _true(self, state: State) -> set[Fact]:

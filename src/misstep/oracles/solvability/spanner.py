@@ -21,7 +21,8 @@ def decide(situation: Situation) -> list[Step] | None:
     path = _path(situation, place[man])
     usable = {spanner for (spanner,) in situation.facts("usable")}
     open_nuts = {nut for (nut,) in situation.goal("tightened") - situation.facts("tightened")}
-    if any(place[nut] not in path for nut in open_nuts):
+    loose = {nut for (nut,) in situation.facts("loose")}
+    if any(place[nut] not in path or nut not in loose for nut in open_nuts):
         return None
     hand = sorted(spanner for _, spanner in situation.facts("carrying") if spanner in usable)
     steps: list[Step] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from misstep.binomial import clopper_pearson
@@ -23,11 +24,18 @@ class Interval:
         return self.high - self.low
 
     def __str__(self) -> str:
+        """Rounded; but both ends are rounded outward, and only what is certain looks like it."""
         if self.low == self.high:
-            return f"{self.low:.6g}"
-        if self.width < 1e-9:
-            return f"{(self.low + self.high) / 2:.9f}"
-        return f"[{self.low:.6f}, {self.high:.6f}]"
+            text, digits = f"{self.low:.6g}", 9
+        elif self.width < 1e-9:
+            text, digits = f"{(self.low + self.high) / 2:.9f}", 9
+        else:
+            text, digits = "", 6
+        if text and (float(text) not in (0, 1) or self.low == self.high == float(text)):
+            return text
+        low = Decimal(repr(self.low)).quantize(Decimal(10) ** -digits, ROUND_FLOOR)
+        high = Decimal(repr(self.high)).quantize(Decimal(10) ** -digits, ROUND_CEILING)
+        return f"[{low:f}, {high:f}]"
 
     def as_list(self) -> list[float]:
         return [self.low, self.high]
@@ -203,9 +211,10 @@ def mean(intervals: Sequence[Interval]) -> Interval:
         return Interval()
     low = math.fsum(own.low for own in intervals) / len(intervals)
     high = math.fsum(own.high for own in intervals) / len(intervals)
+    # A mean may be rounded to 1 or 0, where some of its terms are not.
     return Interval(
-        max(0.0, low - 4 * math.ulp(low)) if low < 1 else 1.0,
-        min(1.0, high + 4 * math.ulp(high)) if high > 0 else 0.0,
+        1.0 if all(own.low == 1 for own in intervals) else max(0.0, low - 4 * math.ulp(low)),
+        0.0 if all(own.high == 0 for own in intervals) else min(1.0, high + 4 * math.ulp(high)),
     )
 
 
