@@ -181,6 +181,18 @@ def _depth(text: str) -> int:
     return int(np.cumsum(steps).max(initial=0))
 
 
+def whole_number(text: str, limit: int = 2**64) -> int | None:
+    """The number that decimal digits stand for; None if these are none, or the number is not below the limit.
+
+    `int` alone would also read digits of other scripts, and has an error of its own for thousands of digits.
+    """
+    digits = text.lstrip("0") or "0"
+    if not (text and text.isascii() and digits.isdigit()) or len(digits) > MAX_DIGITS:
+        return None
+    number = int(digits)
+    return number if number < limit else None
+
+
 def excerpt(text: str, letters: int = 60) -> str:
     """The beginning of a text for an error message: short, and without control characters."""
     shown = text if len(text) <= letters else text[:letters] + "..."
@@ -214,4 +226,5 @@ __all__ = [
     "parse_json",
     "read_npz",
     "unpack",
+    "whole_number",
 ]

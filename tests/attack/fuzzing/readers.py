@@ -12,6 +12,7 @@ from attack.fuzzing import (
     tasks,
     texts,
     trained,
+    typed,
 )
 from attack.fuzzing.reader import Reader
 
@@ -27,6 +28,7 @@ READERS: dict[str, Reader] = {
         shared,
         trained,
         processes,
+        typed,
     )
     for reader in module.READERS
 }
