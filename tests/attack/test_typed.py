@@ -1,4 +1,4 @@
-"""Specs and conditions, as users type them and as folders of strangers hold them: nothing crashes, and nothing hangs."""
+"""Specs and conditions, as users type them and as strange folders hold them: nothing crashes, and nothing hangs."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attack.fuzzing import (
+    answers,
     checkpoints,
     experiments,
     networks,
@@ -28,6 +29,7 @@ READERS: dict[str, Reader] = {
         shared,
         trained,
         processes,
+        answers,
         typed,
     )
     for reader in module.READERS
