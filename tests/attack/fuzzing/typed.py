@@ -90,9 +90,10 @@ def use_spec(files: Files, _: Path) -> None:
     plain = [is_plain(spec, of_model=own) for own in (False, True)]
     runs_file(spec)
     if kind == "load":  # what is not plain may run anything
-        for own, subject in zip(plain, (task(), model()), strict=True):
-            if own:
-                load_policy(spec, subject).close()
+        if plain[0]:
+            load_policy(spec, task()).close()
+        if plain[1]:
+            load_policy(spec, model()).close()
 
 
 # -- other grammars -------------------------------------------------------------------------------

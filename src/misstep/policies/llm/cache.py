@@ -84,9 +84,11 @@ class AnswerCache:
             row = self._connection().execute(query, (MAX_BODY_BYTES, question, number)).fetchone()
         except sqlite3.DatabaseError as error:
             raise self._unusable(error) from None
-        if row is None or isinstance(row[0], str):
-            return row and row[0]
-        raise InputFormatError("an answer in the cache is not a text", where=str(self.file))
+        if row is None:
+            return None
+        if not isinstance(row[0], str):
+            raise InputFormatError("an answer in the cache is not a text", where=str(self.file))
+        return row[0]
 
     def add(self, question: str, model: str, reply: Reply, number: int = 0) -> str:
         """Keeps an answer and returns the one that counts: the first that was stored under this number."""
