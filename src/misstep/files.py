@@ -101,6 +101,14 @@ def write_inside(path: Path, content: bytes) -> None:
         os.fsync(handle)
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is such a file or folder. `Path.exists` raises an error for names that none can have."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     """The content of a file, or an error of one line. `kind` says what kind of file was expected."""
     name = str(path)
@@ -204,6 +212,7 @@ def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> Non
 
 __all__ = [
     "check_target",
+    "is_there",
     "open_inside",
     "read_bytes",
     "reason",

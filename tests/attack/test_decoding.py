@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from misstep.campaigns.toml import from_toml
 from misstep.decoding import MAX_DEPTH, parse_json, read_npz, unpack
 from misstep.errors import InputFormatError, MisstepError
 from misstep.policies.networks.load import load_network
@@ -85,6 +86,9 @@ def test_unpack() -> None:
         ("9" * 1_000_000, "a number of 1,000,000 digits"),
         ("-" + "9" * 100, "a number of 101 digits"),
         ("1e999", "too large"),
+        # A search for the end of this string must not begin again at each of its marks.
+        ("[" * (MAX_DEPTH + 1) + '"' + '\\"' * 1_000_000, "nested too deeply"),
+        ("[]" * (MAX_DEPTH + 1) + '"' + '\\"' * 1_000_000, "Extra data"),
         ("NaN", "not a number in JSON"),
         ("[1, Infinity]", "not a number in JSON"),
     ],
@@ -120,6 +124,33 @@ def test_everybody_who_reads_json(tmp_path: Path, text: str) -> None:
         load_network(tmp_path / "x.safetensors")
     with pytest.raises(MalformedError):
         object_of(text.encode(), "an answer")
+
+
+# -- TOML -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "a." * 200_000 + "a = 1",
+        "[" + "a ." * 200_000 + "a]",
+        "x = {" + "'a'. " * 200_000 + "a = 1}",
+        'x = ["""x"""", """ """]\n' + '"\\"".' * 200_000 + "a = 1",
+        "x = ['''x'''', ''' ''']\n" + "a." * 200_000 + "a = 1",
+    ],
+)
+def test_a_dotted_key_of_many_parts(key: str) -> None:
+    """The standard reader takes half a minute for 40,000 of them, and four times as long for twice as many."""
+    with pytest.raises(InputFormatError, match="a key of more than 100 parts"):
+        from_toml(key)
+
+
+def test_dots_that_are_no_keys() -> None:
+    dots = "a." * 1000 + "a"
+    parts = ".".join("k" * 100)
+    text = f'a = "{dots}"\nb = """\n\\"""{dots}"""""\n# {dots}\nc = [{"1.5, " * 1000}]\n[{parts}]\nx = \'{dots}\'\n'
+    assert from_toml(text)["a"] == dots
+    assert from_toml(text)["b"] == f'"""{dots}""'
 
 
 # -- arrays ---------------------------------------------------------------------------------------

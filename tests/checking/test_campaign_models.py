@@ -408,6 +408,9 @@ def test_a_strategy_beyond_the_radius_is_refused() -> None:
         "line",
         "the radius of the campaign is 'some'; expected a number or inf",
     )
+    copy.execute("UPDATE meta SET value = replace(value, '\"some\"', ?)", (f'"{"9" * 5000}"',))
+    ((_, problem),) = check_database(copy).problems
+    assert str(problem).startswith("the radius of the campaign is '9999")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,11 @@ def test_usual_texts_are_read(value: object) -> None:
     assert parse(text) == parse(text.encode()) == value
 
 
+def test_a_string_without_an_end_is_looked_through_once() -> None:
+    with pytest.raises(ValueError, match="Extra data"):
+        parse("[]" * (MAX_DEPTH + 1) + '"' + '\\"' * 1_000_000)
+
+
 def nest(depth: int) -> str:
     return "[" * depth + "]" * depth
 

@@ -92,6 +92,12 @@ def test_no_line_of_help_is_too_wide(words: str, monkeypatch: pytest.MonkeyPatch
     assert too_wide(shown([*words.split(), "-h"], monkeypatch)) == []
 
 
+@pytest.mark.parametrize("columns", ["-5", "0", "x", "9" * 5000])
+def test_widths_that_no_terminal_has(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "COLUMNS", columns)
+    assert shown(["list"], monkeypatch)
+
+
 def test_a_real_terminal(folder: Path) -> None:
     """The width is that of the terminal, and remarks on standard error fit as well."""
     process, terminal = pty.fork()

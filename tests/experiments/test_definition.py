@@ -123,3 +123,15 @@ def test_an_own_model_is_found_beside_the_definition(tmp_path: Path) -> None:
     subject = next(unit.payload["subject"] for unit in units if unit.row == "line")
     assert Path(subject["model"]) == tmp_path / "own.jani"
     assert len(subject["digest"]) == 64
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"a\\"' + "." * 500 + '" = 1',
+        '["' + " " * 5000 + ']x"]',
+        '["' + "a" * 500_000 + ']#"]',
+    ],
+)
+def test_keys_that_could_be_read_in_many_ways(line: str) -> None:
+    assert TomlText(f"a = 1\n{line}\nx = 1\n", "f").where(("a",)) == "f:1"

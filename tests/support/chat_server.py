@@ -118,6 +118,22 @@ def endless(handler: Handler) -> None:
         handler.wfile.write(b" " * 2**20)
 
 
+def endless_chunk(handler: Handler) -> None:
+    """A chunk of a negative size, which the standard library reads until there is no more."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n")
+    for _ in range(1000):
+        if handler.server.over.is_set():
+            return
+        handler.wfile.write(b" " * 2**20)
+
+
+def uncountable_chunk(handler: Handler) -> None:
+    size = b"-" + b"9" * 50
+    handler.wfile.write(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nx\r\n"
+    )
+
+
 def dying(handler: Handler) -> None:
     handler.connection.close()
 

@@ -178,6 +178,12 @@ def test_lists(lay: Lay) -> None:
         ("'open", "cannot read the line"),
         ("other.txt", "is not a task"),
         ("missing.pddl", "no such file or folder"),
+        ("'" + "a" * 10**7 + "'", "it has more than 20,000 letters"),
+        ("#" + "a" * 10**6, "the list is empty"),
+        (
+            "".join(f"d p{k}\n" for k in range(50_000)) + "d p49999\n",
+            "p49999: a problem is given twice",
+        ),
     ],
 )
 def test_bad_lists(tmp_path: Path, text: str, message: str) -> None:
@@ -196,6 +202,16 @@ def test_names_tell_tasks_apart(lay: Lay) -> None:
     assert list(tasks_of(folder, folder / "c")) == ["c"]
     with pytest.raises(UsageError, match="given twice"):
         suite_files([given[0], given[0]])
+
+
+def test_names_that_differ_at_the_beginning_of_long_paths(lay: Lay) -> None:
+    folder = lay("domain.pddl")
+    deep = "/x" * 1000
+    lines = [f"d p{k}" for k in range(20_000)]
+    (folder / "tasks.txt").write_text("\n".join([f"d a{deep}", f"d b{deep}", *lines]))
+    first, second, third, *_ = (name for name, _ in suite_files([folder / "tasks.txt"]))
+    assert (first, second) == (f"a{deep}", f"b{deep}")
+    assert third.endswith(str(folder / "p0"))
 
 
 def test_what_is_a_suite(lay: Lay) -> None:

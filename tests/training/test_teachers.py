@@ -175,3 +175,17 @@ def test_nothing_to_choose_is_no_sample() -> None:
     single = [s for s in lesson if len(task.applicable(s.state)) < 2]
     assert single
     assert len(samples) == len(lesson) - len(single)
+
+
+def test_planners_that_write_too_much() -> None:
+    task = small_task("gripper-4")
+
+    def lesson(command: str) -> object:
+        teacher = CommandTeacher(task, f"sh -c '{command}' {{sas}} {{plan}}", seconds=60)
+        return teacher.lesson(task.initial_state)
+
+    with pytest.raises(ToolError, match="is longer than 64 MiB"):
+        lesson("yes")
+    with pytest.raises(ToolError, match="cannot be read: this is not a regular file"):
+        lesson("ln -s /dev/zero $1")
+    assert lesson('yes "" | head -n 1000000') is None

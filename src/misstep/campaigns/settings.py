@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from misstep.decoding import whole_number
 from misstep.errors import InputFormatError, UsageError
 from misstep.fuzzing.settings import Settings as FuzzingSettings
 from misstep.oracles.presets import DEFAULT_ORACLE
@@ -243,18 +244,20 @@ def check_oracle(world: str, spec: object) -> None:
 def parse_radius(text: object) -> float:
     if text in ("inf", "infinity"):
         return math.inf
-    if not isinstance(text, str) or not text.isdecimal():
-        raise UsageError(f"the radius is {text!r}", expected="0, 1, 2, ... or inf")
-    return int(text)
+    radius = whole_number(text) if isinstance(text, str) else None
+    if radius is None:
+        raise UsageError(f"the radius is {text!r:.60}", expected="0, 1, 2, ... or inf")
+    return radius
 
 
 def parse_severity_budget(text: object) -> int | None:
     """Evaluations for each state, or None if they depend on the effort of the verdicts."""
     if text == "auto":
         return None
-    if not isinstance(text, str) or not text.isdecimal() or not 1 <= int(text) < 2**63:
-        raise UsageError(f"severity_budget is {text!r}", expected="a positive number, or auto")
-    return int(text)
+    budget = whole_number(text, 2**63) if isinstance(text, str) else None
+    if not budget:
+        raise UsageError(f"severity_budget is {text!r:.60}", expected="a positive number, or auto")
+    return budget
 
 
 _TREE: dict[str, type] = {

@@ -20,7 +20,17 @@ else:
 
 Tree = Mapping[str, Any]
 
+MAX_PARTS = (
+    100  # of a dotted key, for which the standard reader takes time with the square of its parts
+)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+# Every kind of string, and comments. Those without an end go to the end of the text, or of the line.
+_STRINGS = re.compile(
+    r'''"""[^"\\]*(?:(?:\\.|"{1,2}(?!"))[^"\\]*)*(?:"{3,5}|\Z)|"[^"\\\n]*(?:\\.[^"\\\n]*)*"?'''
+    r"""|'''[^']*(?:'{1,2}(?!')[^']*)*(?:'{3,5}|\Z)|'[^'\n]*'?|#[^\n]*""",
+    re.DOTALL,
+)
+_LONG_KEY = re.compile(rf"(?<![\w-])[\w-]+(?:[ \t]*\.[ \t]*[\w-]+){{{MAX_PARTS}}}", re.ASCII)
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -29,6 +39,8 @@ def to_toml(settings: Tree) -> str:
 
 
 def from_toml(text: str, where: str = "settings") -> dict[str, Any]:
+    if text.count(".") >= MAX_PARTS and _LONG_KEY.search(_STRINGS.sub("_", text)):
+        raise InputFormatError(f"not TOML: a key of more than {MAX_PARTS} parts", where=where)
     try:
         settings: dict[str, Any] = tomllib.loads(text)
     except RecursionError:

@@ -16,6 +16,7 @@ unsafe ones can be avoided are few enough to be listed (`safe_states`).
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -67,9 +68,9 @@ class ModelRecords:
         self.report = report
         self.task = SafetyTask.from_source(source_of(task))
         radius = store.setting("model", "radius")
-        if radius is None or not (radius == "inf" or radius.isdecimal()):
+        if radius is None or not re.fullmatch("inf|[0-9]{1,20}", radius):
             raise CheckError(
-                f"the radius of the campaign is {radius!r}", expected="a number or inf"
+                f"the radius of the campaign is {radius!r:.60}", expected="a number or inf"
             )
         self.radius = math.inf if radius == "inf" else int(radius)
         # States that another campaign has found; a run of the policy begins in each of them.

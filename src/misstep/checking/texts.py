@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 MAX_DEPTH = 500  # of nested lists and objects
 MAX_DIGITS = 40  # of a whole number
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# One without an end goes to the end of the text: else the search for it would begin again at every \" inside.
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _LONG_NUMBER = re.compile(r"\d{19}|[eE]\+?\d{3}")
 

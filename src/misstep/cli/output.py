@@ -81,7 +81,7 @@ def columns(stream: TextIO) -> int | None:
         width = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         return STANDARD_COLUMNS
-    return width or STANDARD_COLUMNS
+    return width if width > 0 else STANDARD_COLUMNS
 
 
 def say(*lines: object, flush: bool = False) -> None:

@@ -29,7 +29,7 @@ from misstep.campaigns.rows import Values
 from misstep.comparison.changes import FAILING, spent
 from misstep.decoding import excerpt, parse_json
 from misstep.errors import InputFileError, InputFormatError, UsageError
-from misstep.files import read_bytes, reason, write_bytes
+from misstep.files import is_there, read_bytes, reason, write_bytes
 
 FORMAT, VERSION = "misstep baseline", 1
 MAX_BYTES = 64 * 2**20
@@ -131,7 +131,7 @@ class Baseline:
     def read(path: str | os.PathLike[str]) -> Baseline:
         """Read a baseline from a file, or make one from the folder of a campaign."""
         place = Path(path)
-        if place.is_dir():
+        if is_there(place) and place.is_dir():
             with open_campaign(place) as campaign:
                 return Baseline.of(campaign)
         content = read_bytes(place, MAX_BYTES, "a baseline, or the folder of a campaign")

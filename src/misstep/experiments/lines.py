@@ -14,9 +14,12 @@ from misstep.campaigns.toml import from_toml
 from misstep.errors import InputFormatError
 
 TomlPath = tuple[str | int, ...]
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(#.*)?$")
-_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]|\s*\.\s*)+?)\s*=""")
-_PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(?:\.|$)""")
+# There is only one way to read a key by these: where there are several, a line that fits none may take years.
+_ONE = r"""(?:"[^"\\]*(?:\\.[^"\\]*)*"|'[^']*'|[A-Za-z0-9_-]+)"""
+_DOTTED = rf"{_ONE}(?:\s*\.\s*{_ONE})*"
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?\s*(#.*)?$")
+_KEY = re.compile(rf"\s*({_DOTTED})\s*=")
+_PART = re.compile(_ONE)
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -83,7 +86,7 @@ def _table(parts: list[str], is_list: bool, counts: dict[TomlPath, int]) -> Toml
 
 
 def _parts(text: str) -> list[str]:
-    return [a or b or c for a, b, c in _PART.findall(text)]
+    return [part[1:-1] if part[0] in "\"'" else part for part in _PART.findall(text)]
 
 
 class _Inside:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from misstep.errors import ToolError, UsageError
 
 GROUP = "misstep.policies"
+MOST_INSIDE = 50  # policies in a spec, each inside of the one before
 
 
 class Kind(NamedTuple):
@@ -61,4 +62,20 @@ def unknown_kind(kind: str, spec: str, known: Iterable[str], more: str = "") -> 
     )
 
 
-__all__ = ["GROUP", "Kind", "third_party", "third_party_loader", "unknown_kind"]
+def check_inside(spec: str) -> None:
+    """Refuse a spec with more policies inside each other than anybody means."""
+    if spec.count("+") > MOST_INSIDE:
+        raise UsageError(
+            f"more than {MOST_INSIDE} policies inside each other", where=f"policy {spec[:60]}"
+        )
+
+
+__all__ = [
+    "GROUP",
+    "MOST_INSIDE",
+    "Kind",
+    "check_inside",
+    "third_party",
+    "third_party_loader",
+    "unknown_kind",
+]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
-from misstep.decoding import excerpt
+from misstep.decoding import excerpt, whole_number
 from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes
 from misstep.planning import HEURISTICS
@@ -118,9 +118,10 @@ def load_plan(argument: str, task: Task) -> Policy:
 
 
 def parse_seed(text: str, where: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**64:
+    seed = whole_number(text)
+    if seed is None:
         raise UsageError(f"the seed is {text!r}", where=where, expected="a whole number")
-    return int(text)
+    return seed
 
 
 def _no_argument(kind: str, argument: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from misstep import _core
 from misstep.errors import UsageError
+from misstep.policies.kinds import check_inside
 from misstep.policies.native import NativePolicy, parse_seed
 from misstep.policies.policy import Answers, Candidates, Policy, States, checked_states
 from misstep.tasks.task import Task
@@ -66,6 +67,7 @@ class NoisyPolicy(Policy):
 def load(argument: str, task: Task) -> Policy:
     from misstep.policies.load import load_policy
 
+    check_inside(f"noisy:{argument}")
     head, plus, spec = argument.partition("+")
     chance, _, seed = head.partition(":")
     where = f"noisy:{argument}"

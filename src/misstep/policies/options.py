@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from misstep.decoding import whole_number
 from misstep.errors import UsageError
 
 # Policies that run in a separate process if a limit is set.
 LIMITED = ("python", "exec", "program")
+MOST = 10**9  # seconds or megabytes: clocks do not take any number
 Parser = Callable[[str], Any]  # raises ValueError with what was expected
 
 
@@ -18,15 +20,16 @@ def positive(text: str) -> float:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not (number > 0 and math.isfinite(number)):
-        raise ValueError("a positive number, as in --{name}=10")
+    if not 0 < number <= MOST:
+        raise ValueError(f"a positive number up to {MOST:,}, as in --{{name}}=10")
     return number
 
 
 def whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) < 2**64):
+    number = whole_number(text)
+    if number is None:
         raise ValueError("a whole number, as in --{name}=10")
-    return int(text)
+    return number
 
 
 def flag(text: str) -> bool:

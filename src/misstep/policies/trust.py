@@ -24,6 +24,7 @@ from pathlib import Path
 
 from misstep.errors import InputFileError, MisstepError, UsageError
 from misstep.policies.identity import IN_MEMORY
+from misstep.policies.kinds import MOST_INSIDE
 from misstep.policies.labels.load import BUILTIN as OF_MODELS
 from misstep.policies.labels.load import FILES
 from misstep.policies.load import BUILTIN as OF_TASKS
@@ -61,19 +62,32 @@ def given(spec: object) -> None:
 
 def is_plain(spec: str, *, of_model: bool) -> bool:
     """Whether a spec from an untrusted folder can be loaded safely, on a planning task or on a model."""
+    if spec.count("+") > MOST_INSIDE:
+        return False
+    return _is_plain(spec, of_model, {})
+
+
+def _is_plain(spec: str, of_model: bool, known: dict[str, bool]) -> bool:
+    """The same, with what is known of the policies inside: they are shared by the readings of those around them."""
+    if spec not in known:
+        known[spec] = _judged(spec, of_model, known)
+    return known[spec]
+
+
+def _judged(spec: str, of_model: bool, known: dict[str, bool]) -> bool:
     kind, _, argument = spec.partition(":")
     if kind not in (OF_MODELS if of_model else OF_TASKS):
         # For models, a file without a kind is a network, or an archive of an agent, which is of the kind sb3.
         is_file = of_model and ":" not in spec and Path(spec).suffix.lower() in FILES
         return is_file and _is_plain_network(spec)
     if kind == "noisy":
-        return is_plain(argument.partition("+")[2], of_model=of_model)
+        return _is_plain(argument.partition("+")[2], of_model, known)
     if kind == "shield":
         # Which plus ends the name of the file depends on the files that exist, so all readings must be plain.
         parts = argument.split("+")
         ends = ["+".join(parts[k:]) for k in range(1, len(parts))]
         # Without one the shield's file names the policy, and a shield lets its file name plain ones only.
-        return all(is_plain(end, of_model=of_model) for end in ends)
+        return all(_is_plain(end, of_model, known) for end in ends)
     if kind == "network":
         return _is_plain_network(argument)
     return kind in PLAIN
@@ -110,7 +124,10 @@ def require_trust(spec: str, trust: Trust, where: str, *, of_model: bool) -> Non
 def runs_file(spec: str) -> bool:
     """Whether a policy is Python code, or contains such a policy."""
     kind, _, argument = spec.partition(":")
-    return kind == "python" or (kind in PARTS and runs_file(argument.partition("+")[2]))
+    for _ in range(MOST_INSIDE + 1):
+        if kind in PARTS:
+            kind, _, argument = argument.partition("+")[2].partition(":")
+    return kind == "python"
 
 
 def fingerprints(files: Iterable[str]) -> dict[str, str]:

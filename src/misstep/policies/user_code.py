@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
-from misstep.files import read_bytes
+from misstep.files import is_there, read_bytes
 from misstep.policies.home import Home
 
 MAX_SOURCE_BYTES = 16 * 2**20
@@ -84,6 +84,10 @@ def file_digest(file: Path) -> str:
         raise InputFileError(f"cannot be read: {error.strerror}", where=str(file)) from None
 
 
+def _is_file(path: Path) -> bool:
+    return is_there(path) and path.is_file()
+
+
 def named_object(argument: str) -> NamedObject:
     """What `python:ARGUMENT` names."""
     head, mark, query = argument.partition("?")
@@ -92,7 +96,7 @@ def named_object(argument: str) -> NamedObject:
     if not place or not name:
         raise UsageError("the policy is incomplete", where=where, expected=EXPECTED)
     arguments = _arguments(query, where) if mark else {}
-    if place.endswith(".py") or "/" in place or Path(place).is_file():
+    if place.endswith(".py") or "/" in place or _is_file(Path(place)):
         path = Path(place)
         read_bytes(path, MAX_SOURCE_BYTES, "a Python file")  # says what is wrong with it
         home = Home(path.absolute().parent)

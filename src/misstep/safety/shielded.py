@@ -12,7 +12,8 @@ from pathlib import Path
 
 from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, MisstepError, UsageError
-from misstep.files import read_bytes
+from misstep.files import is_there, read_bytes
+from misstep.policies.kinds import check_inside
 from misstep.policies.labels.load import load_label_policy
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.trust import is_plain
@@ -92,7 +93,7 @@ def _named(shield: AnyShield, where: str) -> str:
             hint="if you trust it, name it yourself: shield:FILE+SPEC",
         )
     beside = Path(where).parent / spec
-    if ":" not in spec and not Path(spec).exists() and beside.exists():
+    if ":" not in spec and not is_there(Path(spec)) and is_there(beside):
         return str(beside)
     return spec
 
@@ -105,13 +106,18 @@ def _split(argument: str) -> tuple[str, str | None]:
             where=f"policy shield:{argument}",
             expected="shield:FILE or shield:FILE+SPEC",
         )
+    check_inside(f"shield:{argument}")
     places = [i for i, letter in enumerate(argument) if letter == "+"]
     parts = [
         (argument[:i], argument[i + 1 :]) for i in places if argument[:i] and argument[i + 1 :]
     ]
-    if not parts or Path(argument).is_file():
+    if not parts or _is_file(argument):
         return argument, None
-    return next((part for part in parts if Path(part[0]).is_file()), parts[0])
+    return next((part for part in parts if _is_file(part[0])), parts[0])
+
+
+def _is_file(name: str) -> bool:
+    return is_there(Path(name)) and Path(name).is_file()
 
 
 def _read(content: bytes, where: str) -> AnyShield:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from misstep.tasks.files import (
 
 LISTS = (".txt", ".list")
 MAX_LIST_BYTES = 16 * 2**20
+MAX_LINE = 20_000  # letters: two paths as long as they may be, each in quotes
 WAYS = "a folder with problems or models, a pattern such as 'tasks/p0*.pddl', or a list of tasks in a .txt file"
 
 
@@ -120,6 +122,9 @@ def _listed(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
     for number, line in enumerate(lines, 1):
         where = f"{path}:{number}"
         try:
+            # Splitting it would take time with the square of its length.
+            if len(line) > MAX_LINE and not line.lstrip().startswith("#"):
+                raise ValueError(f"it has more than {MAX_LINE:,} letters")
             words = shlex.split(line, comments=True)
         except ValueError as error:
             raise InputFormatError(f"cannot read the line: {error}", where=where) from None
@@ -168,12 +173,21 @@ def _named(files: tuple[Path, ...]) -> Path:
 def _distinct(files: Sequence[Path]) -> list[str]:
     """The names of the files, with as much of their folders as makes them unique."""
     parts = [_telling(file.resolve().with_suffix("").parts) for file in files]
-    for length in range(1, max(map(len, parts), default=1) + 1):
-        names = ["/".join(own[-length:]) for own in parts]
-        if len(set(names)) == len(names):
-            return names
-    twice = next(file for place, file in enumerate(files) if parts[place] in parts[:place])
-    raise UsageError("a problem is given twice", where=str(twice))
+    seen: set[tuple[str, ...]] = set()
+    for file, own in zip(files, parts, strict=True):
+        if own in seen:
+            raise UsageError("a problem is given twice", where=str(file))
+        seen.add(own)
+    # In the order of their ends, those that share the longest one are neighbours.
+    neighbours = pairwise(sorted(own[::-1] for own in parts))
+    shared = max((_shared(one, other) for one, other in neighbours), default=0)
+    return ["/".join(own[-shared - 1 :]) for own in parts]
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many parts two paths begin with alike."""
+    both = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
 
 def _telling(parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -203,7 +203,7 @@ class Task(CoreTask):
         return State(values)
 
 
-_ATOM = re.compile(r"[^\s(),]+\s*\([^()]*\)")
+_ATOM = re.compile(r"(?<![^\s(),])[^\s(),]+\s*\([^()]*\)")
 
 
 def _key(name: str) -> str:

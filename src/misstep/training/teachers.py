@@ -11,16 +11,21 @@ among these only the one that starts a shortest cheapest plan is right.
 from __future__ import annotations
 
 import math
+import os
 import re
+import select
 import shlex
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 
 from misstep import _core
-from misstep.errors import BudgetLimitError, ToolError, UsageError
+from misstep.errors import BudgetLimitError, InputFileError, ToolError, UsageError
+from misstep.files import read_bytes
 from misstep.kept import start
 from misstep.tasks.census import state_space
 from misstep.tasks.task import State, Task
@@ -29,6 +34,8 @@ from misstep.training.samples import Sample
 EXHAUSTIVE_STATES = 20_000  # tasks up to this size are enumerated
 ASTAR_EXPANSIONS = 100_000
 COMMAND_SECONDS = 10.0
+MAX_PLAN_BYTES = 64 * 2**20
+_OPERATOR = re.compile(r"\([^()]*\)")
 
 
 class Teacher(ABC):
@@ -134,10 +141,14 @@ class CommandTeacher(Teacher):
             words = [
                 word.replace("{sas}", str(sas)).replace("{plan}", str(plan)) for word in self.words
             ]
-            printed = self._call(words, folder)
-            if printed is None:
+            text = self._call(words, folder)
+            if text is None:
                 return None
-            text = plan.read_bytes() if "{plan}" in self.command and plan.exists() else printed
+            if "{plan}" in self.command and plan.exists():
+                try:
+                    text = read_bytes(plan, MAX_PLAN_BYTES, "a plan")
+                except InputFileError as error:
+                    raise self._fault(f"cannot be read: {error.what}") from None
             return self._read(state, text.decode(errors="replace"))
 
     def _call(self, words: list[str], folder: str) -> bytes | None:
@@ -155,14 +166,32 @@ class CommandTeacher(Teacher):
                 f"the teacher cannot be started: {error.strerror or error}", where=self.command
             ) from error
         try:
-            return program.process.communicate(timeout=self.seconds)[0]
-        except subprocess.TimeoutExpired:
-            return None
+            return self._printed(program.process)
         finally:
             program.end()  # with its child processes: a planner is often a script that starts the real one
 
+    def _printed(self, process: subprocess.Popen[bytes]) -> bytes | None:
+        """What the planner prints until its end; None if it takes too long."""
+        assert process.stdout is not None
+        until = monotonic() + self.seconds
+        ready = select.poll()
+        ready.register(process.stdout)
+        found = bytearray()
+        while ready.poll(max(0, until - monotonic()) * 1000):
+            piece = os.read(process.stdout.fileno(), 2**16)
+            found += piece
+            if len(found) > MAX_PLAN_BYTES:
+                raise self._fault(f"is longer than {MAX_PLAN_BYTES >> 20} MiB")
+            if not piece:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0, until - monotonic()))
+                    return bytes(found)
+                return None
+        return None
+
     def _read(self, state: State, text: str) -> list[Sample] | None:
-        names = re.findall(r"^\s*(\([^()]*\))\s*$", text, re.MULTILINE)
+        lines = (line.strip() for line in text.split("\n"))
+        names = [line for line in lines if _OPERATOR.fullmatch(line)]
         if not names:
             return None
         samples = []
@@ -170,19 +199,17 @@ class CommandTeacher(Teacher):
             try:
                 op = self.task.resolve(name, state)
             except UsageError as error:
-                raise ToolError(
-                    f"the plan of the teacher does not work: {error.what}", where=self.command
-                ) from error
+                raise self._fault(f"does not work: {error.what}") from error
             if op not in self.task.applicable(state):
-                raise ToolError(
-                    f"the plan of the teacher does not work: {name} does not apply",
-                    where=self.command,
-                )
+                raise self._fault(f"does not work: {name} does not apply")
             samples.append(Sample(state, (op,)))
             state = self.task.apply(state, op)
         if not self.task.is_goal(state):
-            raise ToolError("the plan of the teacher does not reach the goal", where=self.command)
+            raise self._fault("does not reach the goal")
         return samples
+
+    def _fault(self, what: str) -> ToolError:
+        return ToolError(f"the plan of the teacher {what}", where=self.command)
 
 
 def with_initial_state(sas: bytes, state: State) -> bytes:

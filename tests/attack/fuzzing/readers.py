@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attack.fuzzing import (
+    answers,
     checkpoints,
     experiments,
     networks,
@@ -12,6 +13,7 @@ from attack.fuzzing import (
     tasks,
     texts,
     trained,
+    typed,
 )
 from attack.fuzzing.reader import Reader
 
@@ -27,6 +29,8 @@ READERS: dict[str, Reader] = {
         shared,
         trained,
         processes,
+        answers,
+        typed,
     )
     for reader in module.READERS
 }

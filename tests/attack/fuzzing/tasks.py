@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from attack.fuzzing.reader import CODES, DisagreementError, Reader, placed
 from misstep.checking import parse_sas
 from misstep.checking.jani import SafetyTask
 from misstep.checking.sas import SasTask
+from misstep.checking.semantics import effect_of, is_applicable, is_goal
 from misstep.errors import InputFormatError, MisstepError, UnsupportedError, UsageError
 from misstep.planning import plan
 from misstep.policies.load import load_policy
@@ -47,8 +47,7 @@ def read_sas(files: Files, _: Path) -> None:
         raise DisagreementError(f"native: {ours!r}, checker: {theirs!r}")
     if isinstance(ours, Task) and isinstance(theirs, SasTask):
         _compare_sas(ours, theirs)
-        for op in itertools.islice(ours.applicable(ours.initial_state), 20):
-            ours.apply(ours.initial_state, op)
+        _compare_steps(ours, theirs)
     elif isinstance(ours, Exception):
         raise ours
 
@@ -83,6 +82,27 @@ def _compare_sas(ours: Task, theirs: SasTask) -> None:
     for what, (left, right) in pairs.items():
         if left != right:
             raise DisagreementError(f"{what}: {str(left)[:300]} and {str(right)[:300]}")
+
+
+def _compare_steps(ours: Task, theirs: SasTask) -> None:
+    """What operators do, in the states along one run: effects, their conditions and their order."""
+    state = ours.initial_state
+    for step in range(4):
+        values = tuple(state.values)
+        possible = [*ours.applicable(state)]
+        if sorted(possible) != [
+            op for op, own in enumerate(theirs.operators) if is_applicable(values, own)
+        ]:
+            raise DisagreementError(f"applicable in {values}: {possible[:20]}")
+        if ours.is_goal(state) != is_goal(values, theirs):
+            raise DisagreementError(f"whether {values} is a goal")
+        for op in possible[:20]:
+            after = ours.apply(state, op)
+            if tuple(after.values) != effect_of(values, theirs.operators[op]):
+                raise DisagreementError(f"operator {op} in {values}: {after.values}")
+        if not possible:
+            return
+        state = ours.apply(state, possible[step % len(possible)])
 
 
 # -- PDDL -----------------------------------------------------------------------------------------

@@ -18,9 +18,11 @@ from support.chat_server import (
     dying,
     dying_halfway,
     endless,
+    endless_chunk,
     html,
     silent,
     status,
+    uncountable_chunk,
 )
 from support.tasks import rows, small_task, walk
 
@@ -31,6 +33,7 @@ NO_ANSWER: dict[str, tuple[Act, str, int]] = {
     "dripping": (dripping, "no answer within 0.3 s", 1),
     "dying": (dying, "the server broke off its answer", 2),
     "dying halfway": (dying_halfway, "the server broke off its answer", 2),
+    "a chunk": (uncountable_chunk, "the server broke off its answer", 2),
     "busy": (status(429), "HTTP 429: sorry", 2),
     "broken": (status(500, "<html>\nsecret-123 failed"), "HTTP 500: <html> *** failed", 2),
     "waits": (status(503, "later", Retry_After="0"), "HTTP 503: later", 2),
@@ -73,9 +76,10 @@ def test_there_is_no_answer_and_nothing_is_kept(name: str, tmp_path: Path) -> No
         policy.close()
 
 
-def test_an_endless_answer_is_bounded() -> None:
+@pytest.mark.parametrize("act", [endless, endless_chunk])
+def test_an_endless_answer_is_bounded(act: Act) -> None:
     with (
-        chat_server(acts={-1: endless}) as server,
+        chat_server(acts={-1: act}) as server,
         pytest.raises(NoAnswerError, match="larger than 8 MiB"),
     ):
         ChatServer(server.url).ask({})

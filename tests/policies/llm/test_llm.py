@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ import misstep
 from misstep.errors import (
     BudgetLimitError,
     InputFileError,
+    InputFormatError,
     MisstepError,
     ToolError,
     UnsupportedError,
 )
 from misstep.policies.conformance import check_policy
 from misstep.policies.llm import LanguageModelPolicy
+from misstep.policies.llm.cache import AnswerCache
+from misstep.policies.llm.chat import Reply
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, Candidates
 from misstep.tasks.task import Task
@@ -278,6 +282,44 @@ def test_bad_specs_and_files(spec: str, tmp_path: Path, monkeypatch: pytest.Monk
         load_policy(spec.replace("FOLDER", str(tmp_path)), small_task("gripper-4"))
     assert BAD[spec] in str(caught.value)
     assert "pass" not in str(caught.value)
+
+
+VIEW = """
+CREATE VIEW answers AS WITH RECURSIVE own(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM own)
+SELECT x AS question, 0 AS number, x AS text FROM own
+"""
+TRIGGER = "CREATE TRIGGER t BEFORE INSERT ON answers BEGIN UPDATE answers SET text = '(fly)'; END"
+
+
+@pytest.mark.parametrize("sql", [f"DROP TABLE answers; {VIEW}", TRIGGER, "CREATE TABLE t (x)"])
+def test_a_cache_with_sql_of_its_own(sql: str, tmp_path: Path) -> None:
+    """The view has rows without end, so that asking for one would never come back."""
+    file = tmp_path / "answers"
+    AnswerCache(file).close()
+    AnswerCache(file).close()  # as it should be
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(sql)
+    with pytest.raises(InputFormatError, match="its tables were changed by somebody"):
+        AnswerCache(file)
+
+
+def test_another_database_is_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "other"
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("CREATE TABLE t (x)")
+    before = file.read_bytes()
+    with pytest.raises(InputFormatError, match="another database"):
+        AnswerCache(file)
+    assert file.read_bytes() == before
+
+
+def test_an_answer_in_the_cache_that_is_no_text(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path / "answers")
+    cache.add("why", "m", Reply("because", 1, 1, 1))
+    cache._database.execute("UPDATE answers SET text = x'00ff'")
+    with pytest.raises(InputFormatError, match="is not a text"):
+        cache.get("why")
+    cache.close()
 
 
 def test_a_task_without_its_pddl_files() -> None:

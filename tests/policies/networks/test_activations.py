@@ -122,6 +122,8 @@ def test_names() -> None:
         ("functools.partial(<class 'torch.nn.modules.activation.ReLU'>, inplace=True)", None),
         ("functools.partial(<class 'torch.nn.modules.activation.ELU'>, beta=2)", None),
         ("<function f at 0x7f>", None),
+        ("<class '" + "a" * 1_000_000, None),
+        ("functools.partial(<class '" + "a." * 1_000_000, None),
         ("tanh", None),
     ],
 )

@@ -162,6 +162,8 @@ def test_cells() -> None:
     assert cells_by_name(["x0-y1", "x2-y3"]) == {"x0-y1": (0, 1), "x2-y3": (2, 3)}
     assert cells_by_name(["a", "x2-y3"]) is None
     assert cells_by_name(["a1-1", "b1-1"]) is None
+    assert cells_by_name(["1" * 1_000_000 + "-1"]) is None
+    assert cells_by_name(["a" * 1_000_000 + "9-1"]) == {"a" * 1_000_000 + "9-1": (9, 1)}
     assert cells_by_steps(["a", "b", "c"], [("a", "b", (1, 0)), ("b", "c", (0, 1))]) == {
         "a": (0, 0),
         "b": (1, 0),

@@ -166,3 +166,12 @@ for number in range(150):
     processes = [subprocess.Popen(command, env=environment) for _ in range(3)]
     assert [process.wait(timeout=30) for process in processes] == [0, 0, 0]
     assert not list(tmp_path.glob(".unfinished-*"))
+
+
+def test_what_is_not_a_file_is_no_entry(cache: TranslationCache) -> None:
+    """Opening a pipe that nobody writes to would wait forever."""
+    cache.put(KEY, DATA)
+    path = entry_of(cache)
+    path.unlink()
+    os.mkfifo(path)
+    assert cache.get(KEY) is None

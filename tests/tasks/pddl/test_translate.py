@@ -160,6 +160,14 @@ DOMAIN_ERRORS: list[Bad] = [
         11,
         "first in line 6",
     ),
+    (
+        "digits",
+        "(:action move",
+        f"(:action m#{'9' * 5000} :effect (x))(:action move",
+        InputFormatError,
+        6,
+        "x",
+    ),
     ("object fluent", "(:action", "(:functions (f) - room)(:action", UnsupportedError, None, "f"),
 ]
 PROBLEM_ERRORS: list[Bad] = [

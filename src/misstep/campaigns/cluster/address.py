@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from misstep.campaigns.toml import from_toml
+from misstep.decoding import whole_number
 from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes
 
@@ -51,12 +52,13 @@ def read_address(text: object) -> Address:
         raise UsageError(f"cluster is {text!r:.80}", expected=EXPECTED)
     kind, _, rest = text.partition(":")
     if kind == "local":
-        if not (rest.isascii() and rest.isdigit() and 1 <= int(rest) <= MOST_LOCAL):
+        workers = whole_number(rest, MOST_LOCAL + 1)
+        if not workers:
             raise UsageError(
                 f"the cluster {text!r:.80} has no number of workers",
                 expected=f"local:N, N from 1 to {MOST_LOCAL}",
             )
-        return Local(int(rest))
+        return Local(workers)
     if kind == "slurm":
         return _slurm(Path(rest)) if rest else _wrong(text)
     found = _URL.fullmatch(text)

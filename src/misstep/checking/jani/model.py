@@ -51,16 +51,16 @@ Vector = tuple[tuple[int, str | None], ...]  # the automata that take part, with
 class Automaton:
     name: str
     node: Node
-    locations: list[str]
+    locations: dict[str, int]  # names and numbers
     initial: list[int]
     slot: int | None  # of its location; None if it has only one
     edges: dict[tuple[int, str | None], list[Edge]] = field(default_factory=dict)
     transients: dict[int, list[Assignment]] = field(default_factory=dict)  # by location
 
     def location(self, name: Node) -> int:
-        if name not in self.locations:
+        if not isinstance(name, str) or name not in self.locations:
             raise ModelError(f"the automaton {self.name!r} has no location {name!r}")
-        return self.locations.index(name)
+        return self.locations[name]
 
     def here(self, registers: Registers) -> int:
         return 0 if self.slot is None else int(registers[self.slot])
@@ -86,8 +86,11 @@ class Model:
             read_constants(document, parameters or {}, "trigonometric-functions" in features),
         )
         self.actions = names(document, "actions")
+        self._actions = frozenset(self.actions)
         self.automata = _automata(document)
         self.variables = _variables(document, self.automata, self.constants)
+        self._transient = {own.bare for own in self.variables if own.transient}
+        self._named = {(own.bare, own.owner): own for own in self.variables}
         self._place_variables()
         for automaton in self.automata:
             self._read_automaton(automaton)
@@ -151,8 +154,7 @@ class Model:
                 raise UnsupportedModelError("priorities of edges are not supported")
             self._refuse_assignments(node)
             action = optional(node, "action")
-            if action is not None and action not in self.actions:
-                raise ModelError(f"there is no action {action!r}")
+            self._check_action(action)
             guard = optional(node, "guard")
             edge = Edge(
                 condition(True if guard is None else guard, writable),
@@ -164,13 +166,16 @@ class Model:
             key = automaton.location(member(node, "location")), action
             automaton.edges.setdefault(key, []).append(edge)
 
+    def _check_action(self, name: Node) -> None:
+        if name is not None and not (isinstance(name, str) and name in self._actions):
+            raise ModelError(f"there is no action {name!r}")
+
     def _refuse_assignments(self, edge: Node) -> None:
         """Checks that an edge assigns only in its destinations, except rewards, which Storm writes at the edge."""
-        transient = {variable.bare for variable in self.variables if variable.transient}
         for item in items(edge, "assignments"):
             written = member(item, "ref")
             read = json.dumps(written) in json.dumps(member(edge, "destinations"))
-            if read or not isinstance(written, str) or written not in transient:
+            if read or not isinstance(written, str) or written not in self._transient:
                 raise UnsupportedModelError("an assignment outside of the destinations of an edge")
 
     def _destination(self, node: Node, automaton: Automaton, scope: Scope) -> Destination:
@@ -219,9 +224,10 @@ class Model:
             index = converted(scalar(member(reference, "index"), scope), "int")
             indices.insert(0, index.value)
             reference = member(reference, "exp")
-        for variable in self.variables:
-            if variable.bare == reference and variable.owner in (None, automaton.name):
-                return variable, tuple(indices)
+        if isinstance(reference, str):
+            for owner in (None, automaton.name):
+                if (reference, owner) in self._named:
+                    return self._named[reference, owner], tuple(indices)
         raise ModelError(f"{reference!r} is not a variable of {automaton.name!r}")
 
     def _read_vectors(self, silent: str) -> None:
@@ -241,6 +247,7 @@ class Model:
         if silent != "refuse" and None in results and SILENT not in self.labels:
             self.labels.append(SILENT)
         self._vectors: list[list[Vector]] = [[] for _ in self.labels]
+        of_label = dict(zip(self.labels, self._vectors, strict=True))
         self._refused: list[Vector] = []
         self._environment: list[Vector] = []  # what it may do whatever label is chosen
         for result, vector in found:
@@ -249,9 +256,7 @@ class Model:
             elif result is None and silent == "step":
                 self._environment.append(vector)
             else:
-                self._vectors[self.labels.index(SILENT if result is None else result)].append(
-                    vector
-                )
+                of_label[SILENT if result is None else result].append(vector)
 
     @property
     def vectors(self) -> list[list[Vector]]:
@@ -273,8 +278,7 @@ class Model:
         if len(actions) != len(self.automata) or all(action is None for action in actions):
             raise ModelError("a synchronisation vector does not fit the system")
         for action in (*actions, result):
-            if action is not None and action not in self.actions:
-                raise ModelError(f"there is no action {action!r}")
+            self._check_action(action)
         return result, tuple((i, action) for i, action in enumerate(actions) if action is not None)
 
     # Outcomes
@@ -414,7 +418,7 @@ def _automata(document: Node) -> list[Automaton]:
                 f"the automaton {name!r} is used twice, which is not supported"
             )
         node = by_name[name]
-        locations = names(node, "locations")
+        locations = {own: number for number, own in enumerate(names(node, "locations"))}
         automaton = Automaton(name, node, locations, [], places if len(locations) > 1 else None)
         places += len(locations) > 1
         automaton.initial = [automaton.location(x) for x in items(node, "initial-locations")]
@@ -428,15 +432,15 @@ def _variables(document: Node, automata: list[Automaton], constants: Scope) -> l
     declared: list[tuple[str | None, Node]] = [(None, v) for v in items(document, "variables")]
     declared += [(a.name, v) for a in automata for v in items(a.node, "variables")]
     count = Counter(text(node, "name") for _, node in declared)
-    found: list[Variable] = []
+    found: dict[tuple[str, str | None], Variable] = {}
     for owner, node in declared:
         variable = read_variable(node, owner, count[text(node, "name")] == 1, constants)
         # Two automata may use the same name, but it must not hide a global variable or a constant.
-        clash = any(v.bare == variable.bare and v.owner in (None, owner) for v in found)
+        clash = {(variable.bare, None), (variable.bare, owner)} & found.keys()
         if clash or variable.bare in constants.names:
             raise ModelError(f"{variable.bare!r} is declared twice")
-        found.append(variable)
-    return found
+        found[variable.bare, owner] = variable
+    return list(found.values())
 
 
 __all__ = ["SILENT", "Automaton", "Model", "State"]

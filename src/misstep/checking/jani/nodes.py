@@ -41,9 +41,11 @@ def items(node: Node, key: str) -> Sequence[Node]:
 def names(node: Node, key: str) -> list[str]:
     """The names of the members of a list, which have to differ."""
     found = [text(item, "name") for item in items(node, key)]
+    seen: set[str] = set()
     for name in found:
-        if found.count(name) > 1:
+        if name in seen:
             raise ModelError(f"{name!r} is declared twice among the {key}")
+        seen.add(name)
     return found
 
 

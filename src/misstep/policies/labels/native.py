@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from misstep import _core
+from misstep.decoding import whole_number
 from misstep.errors import UsageError
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 
@@ -12,13 +13,13 @@ def load_first(_argument: str, setting: Setting) -> LabelPolicy:
 
 
 def load_random(argument: str, setting: Setting) -> LabelPolicy:
-    if not (argument.isascii() and argument.isdigit() and int(argument) < 2**64):
+    seed = whole_number(argument)
+    if seed is None:
         raise UsageError(
             f"the seed is {argument!r}",
             where=f"policy random:{argument}",
             expected="a whole number, as in random:7",
         )
-    seed = int(argument)
     policy = _core.RandomLabel(setting.engine, seed)
     return setting.bind(policy, digest_of("random", str(seed)), native=True)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from misstep import _core
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
+from misstep.files import is_there
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.networks import Network, load_network
 from misstep.policies.networks.options import OPTIONS, declaration_of
@@ -163,14 +164,14 @@ def _named_network(interface: JaniInterface, where: Path) -> Path:
             where=str(where),
             expected='"file": "NAME"',
         )
-    return next((file for file in files if file.exists()), files[0])
+    return next((file for file in files if is_there(file)), files[0])
 
 
 def _find_interface(network: Path, given: str | None, task: JaniTask) -> Path:
     if given is not None:
         return Path(given)
     beside = network.with_suffix(ENDING)
-    if beside.exists():
+    if is_there(beside):
         return beside
     if task.interface_file is not None:
         return task.interface_file

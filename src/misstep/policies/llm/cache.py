@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from misstep.errors import InputFileError, InputFormatError
-from misstep.policies.llm.chat import Reply
+from misstep.policies.llm.chat import MAX_BODY_BYTES, Reply
 from misstep.tasks.pddl.cache import default_folder
 
 VERSION = 1
 _TABLE = """
-CREATE TABLE IF NOT EXISTS answers (
+CREATE TABLE answers (
     question TEXT NOT NULL, number INTEGER NOT NULL, model TEXT NOT NULL, text TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, requests INTEGER NOT NULL,
     PRIMARY KEY (question, number)
 ) WITHOUT ROWID
 """
+_DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _INSERT = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -46,30 +48,47 @@ class AnswerCache:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self.file, timeout=60, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            (version,) = self._database.execute("PRAGMA user_version").fetchone()
-            tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if version not in (0, VERSION) or (version == 0 and tables):
-                raise InputFormatError(
-                    "the file is another database",
-                    where=str(self.file),
-                    expected="a new file, or a cache of answers",
-                )
-            self._database.execute(_TABLE)
-            self._database.execute(f"PRAGMA user_version = {VERSION}")
+            self._prepare(self._database)
         except sqlite3.DatabaseError as error:
             raise self._unusable(error) from None
         except OSError as error:
             raise InputFileError(f"cannot write: {error.strerror}", where=str(self.file)) from None
+        except ValueError as error:  # a null character in the path
+            raise InputFileError(f"not a path: {error}", where=repr(str(self.file))) from None
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        """Make the table in a new file, or check that there is ours and nothing else, before anything is changed.
+
+        A view or a trigger in a file from a stranger would run what the stranger wrote, as part of our queries.
+        """
+        database.execute("BEGIN IMMEDIATE")  # another process may be making the table
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        found = set(database.execute(_DEFINITIONS))
+        if (version, found) == (0, set()):
+            database.execute(_TABLE)
+            database.execute(f"PRAGMA user_version = {VERSION}")
+        elif (version, found) != (VERSION, _definitions()):
+            database.close()
+            raise InputFormatError(
+                "the file is another database, or its tables were changed by somebody",
+                where=str(self.file),
+                expected="a new file, or a cache of answers",
+            )
+        database.execute("COMMIT")
+        database.execute("PRAGMA journal_mode = WAL")
 
     def get(self, question: str, number: int = 0) -> str | None:
         """The first answer, which decides, or the answer to the question asked again for the given time."""
-        query = "SELECT text FROM answers WHERE question = ? AND number = ?"
+        query = "SELECT substr(text, 1, ?) FROM answers WHERE question = ? AND number = ?"
         try:
-            row = self._connection().execute(query, (question, number)).fetchone()
+            row = self._connection().execute(query, (MAX_BODY_BYTES, question, number)).fetchone()
         except sqlite3.DatabaseError as error:
             raise self._unusable(error) from None
-        return None if row is None else str(row[0])
+        if row is None:
+            return None
+        if not isinstance(row[0], str):
+            raise InputFormatError("an answer in the cache is not a text", where=str(self.file))
+        return row[0]
 
     def add(self, question: str, model: str, reply: Reply, number: int = 0) -> str:
         """Keeps an answer and returns the one that counts: the first that was stored under this number."""
@@ -99,6 +118,12 @@ class AnswerCache:
             where=str(self.file),
             hint="give another --cache=FILE",
         )
+
+
+def _definitions() -> set[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(_TABLE)
+        return set(database.execute(_DEFINITIONS))
 
 
 __all__ = ["AnswerCache", "default_file"]

@@ -104,7 +104,7 @@ class ChatServer:
             path = (self._url.path.removesuffix("/").removesuffix(_PATH)) + _PATH
             connection.request("POST", path, content, self._headers())
             with connection.getresponse() as response:
-                body = response.read(MAX_BODY_BYTES + 1)
+                body = _body(response)
         except (OSError, http.client.HTTPException) as error:
             if monotonic() >= deadline or isinstance(error, TimeoutError):
                 raise self._late() from None
@@ -174,6 +174,17 @@ class ChatServer:
     def _without_key(self, text: str) -> str:
         """Removes the key, which servers may repeat in their messages."""
         return text.replace(self._key, "***") if self._key else text
+
+
+def _body(response: http.client.HTTPResponse) -> bytes:
+    """The body, or a little more of it than is allowed. `read` would read a chunk of a negative size to its end."""
+    body = bytearray()
+    try:
+        while len(body) <= MAX_BODY_BYTES and (piece := response.read1(2**16)):
+            body += piece
+    except OverflowError:  # the size of a chunk is beyond counting
+        raise http.client.IncompleteRead(bytes(body)) from None
+    return bytes(body)
 
 
 def _checked(url: str) -> SplitResult:

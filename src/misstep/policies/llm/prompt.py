@@ -18,7 +18,7 @@ MAX_TEMPLATE_BYTES = 2**20
 PLACEHOLDERS = ("domain", "task", "state", "goal", "operators")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _OPERATOR = re.compile(r"\([^()\n]+\)")
-_COMMENT = re.compile(r"[ \t]*;[^\n]*")
+_COMMENT = re.compile(r"(?<![ \t])[ \t]*;[^\n]*")  # of all the blanks before it
 
 
 class Prompt:

@@ -32,8 +32,8 @@ _CLASSES = {
     "SiLU": "silu",
     "Identity": "identity",
 }
-_CLASS = re.compile(r"<class '[\w.]*?(\w+)'>")
-_PARTIAL = re.compile(r"functools\.partial\(<class '[\w.]*?(\w+)'>(?:, (.*))?\)")
+_CLASS = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
+_PARTIAL = re.compile(rf"functools\.partial\({_CLASS.pattern}(?:, (.*))?\)")
 _KEYWORDS = {"elu": "alpha", "leaky-relu": "negative_slope"}
 
 

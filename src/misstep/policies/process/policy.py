@@ -277,6 +277,8 @@ def split_command(command: str | Sequence[str]) -> list[str]:
         ) from None
     if not words or not words[0]:
         raise UsageError("no command", where="policy exec:", expected="exec:COMMAND")
+    if any("\0" in word for word in words):
+        raise UsageError("a null character in the command", where=f"policy exec:{command!r}")
     return words
 
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from misstep.decoding import whole_number
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.policies.networks.activation import RELU, TANH, Activation
 from misstep.policies.networks.mlp import Array
@@ -78,7 +79,8 @@ def _mean_of_quantiles(
 ) -> dict[str, Array]:
     """Layers with one output for each action. The mean over quantiles is linear, so the last layer can include it."""
     count = about.get("n_quantiles")
-    last = max((int(n.split(".")[2]) for n in layers if n.split(".")[2].isdecimal()), default=0)
+    numbers = (whole_number(name.split(".")[2]) for name in layers)
+    last = max((number for number in numbers if number is not None), default=0)
     weight, bias = (layers.get(f"{QUANTILES}{last}.{kind}") for kind in ("weight", "bias"))
     if (
         type(count) is not int

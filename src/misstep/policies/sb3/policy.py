@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from misstep.errors import UnsupportedError, UsageError
+from misstep.files import is_there
 from misstep.policies.labels.network import (
     interface_of,
     network_policy,
@@ -103,11 +104,11 @@ def load(argument: str, task: Task) -> Sb3Policy:
 def load_label_policy(argument: str, setting: Setting) -> LabelPolicy:
     """The policy on a model. Without a mask, a label that does not apply is an error."""
     options, path = _parse(argument, ON_MODELS)
-    named = options.keys() & {"interface", "inputs", "outputs"} or beside(path).exists()
+    named = options.keys() & {"interface", "inputs", "outputs"} or is_there(beside(path))
     if named:
         interface, where = interface_of(options, path, setting.task)
         agent = read_agent(path, declaration_of(options, interface, where))
-        if "interface" not in options and not beside(path).exists():
+        if "interface" not in options and not is_there(beside(path)):
             interface = replace(interface, filter=agent.masked)
     else:
         agent, where = read_agent(path, declaration_of(options)), str(path)

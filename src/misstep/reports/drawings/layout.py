@@ -18,6 +18,7 @@ Cell = tuple[int, int]
 
 _TWO_NUMBERS = re.compile(r"(\d+)\D+(\d+)\D*$")
 MOST_ON_MAP = 300
+MOST_LETTERS = 30  # of two numbers and what is between them
 ROUNDS = 120
 
 
@@ -25,8 +26,8 @@ def cells_by_name(names: Sequence[str]) -> dict[str, Cell] | None:
     """Column and row of each cell where the names tell them (`x0-y1`, `loc-3-4`), as x and y."""
     found: dict[str, Cell] = {}
     for name in names:
-        match = _TWO_NUMBERS.search(name)
-        if match is None or len(match[0]) > 30:
+        match = _TWO_NUMBERS.search(name[-MOST_LETTERS - 1 :])
+        if match is None or len(match[0]) > MOST_LETTERS:
             return None
         found[name] = (int(match[1]), int(match[2]))
     return found if names and len(set(found.values())) == len(names) else None

@@ -7,12 +7,12 @@ predicate (`(room ?r)` in older files), and `Subject.find` takes several spellin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, MisstepError
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -219,7 +219,7 @@ def _values(subject: Subject, state: StateLike) -> dict[str, Value]:
 def _value(fact: str) -> tuple[str, Value]:
     name, _, text = fact.rpartition("=")
     try:
-        value = json.loads(text)
+        value = parse_json(text, constants=True)
     except ValueError:
         value = text  # the name of a location
     return name, value if isinstance(value, (bool, int, float)) else text

@@ -93,7 +93,9 @@ def _state(reader: ModelReader, state: tuple[bool | int | float, ...], where: st
         place = int(state[automaton.slot])
         if not 0 <= place < len(automaton.locations):
             raise InputFormatError(f"not a state of {where}: location {place} of {automaton.name}")
-        locations.append({"automaton": automaton.name, "location": automaton.locations[place]})
+        locations.append(
+            {"automaton": automaton.name, "location": list(automaton.locations)[place]}
+        )
     return {"variables": listed, **({"locations": locations} if locations else {})}
 
 

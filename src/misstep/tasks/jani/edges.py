@@ -28,6 +28,7 @@ def read_edges(model: ModelReader) -> list[str]:
     vectors = _vectors(model)
     results = {label for label, _ in vectors if label is not None}
     labels = [action for action in model.actions if action in results]
+    numbers = {label: number for number, label in enumerate(labels)}
     builder = model.compiler.builder
     groups: dict[tuple[int, str | None], int] = {}
 
@@ -39,7 +40,7 @@ def read_edges(model: ModelReader) -> list[str]:
 
     for label, parts in vectors:
         taking_part = [group(i, action) for i, action in enumerate(parts) if action is not None]
-        builder.add_vector(SILENT if label is None else labels.index(label), taking_part)
+        builder.add_vector(SILENT if label is None else numbers[label], taking_part)
     for i in range(len(model.automata)):
         if None in edges[i]:
             builder.add_vector(SILENT, [group(i, None)])
@@ -178,9 +179,9 @@ def _target(model: ModelReader, node: Cursor, scope: Scope) -> Cells:
     """The cells that an assignment writes; a plain variable is one cell."""
     compiler = model.compiler
     if isinstance(node.value, str):
-        for variable in model.variables:
-            if scope.find(node.value) == _bound(model, variable.first, variable.shape):
-                return variable.value
+        found = scope.find(node.value)
+        if isinstance(found, (int, Cells)) and found in model.bound:
+            return model.bound[found].value
         node.fail(f"{node.value!r} is not a variable here", "a variable")
     if node["op"].text("an operator") != "aa":
         node.fail("this cannot be assigned to", "a variable or a cell of an array")
@@ -188,15 +189,6 @@ def _target(model: ModelReader, node: Cursor, scope: Scope) -> Cells:
     if not array.shape:
         node["exp"].fail("this is not an array", "an array")
     return compiler.cell(node, array, compiler.scalar(node["index"], scope))
-
-
-def _bound(model: ModelReader, first: int, shape: tuple[int, ...]) -> Value:
-    if not shape:
-        return model.compiler.builder.variable(first)
-    size = 1
-    for length in shape:
-        size *= length
-    return Cells(first, size, shape)
 
 
 def _assign(
@@ -223,7 +215,7 @@ def _assign(
 
 
 def _kind(model: ModelReader, target: Cells) -> Type:
-    return next(v.type for v in model.variables if v.first <= target.first < v.first + v.size)
+    return model.variable_at(target.first).type
 
 
 def _place(model: ModelReader, target: Cells) -> tuple[int, int, int]:
@@ -260,7 +252,7 @@ def bind_transients(model: ModelReader) -> None:
     for variable in model.variables:
         if variable.transient:
             meaning = _shaped([said[slot] for slot, _ in variable.cells()], variable.shape)
-            bound = _bound(model, variable.first, variable.shape)
+            bound = model.meaning(variable)
             scopes = [(a.scope, a.reading) for a in model.automata]
             for names, own in (*scopes, (model.property_scope, model.property_scope)):
                 for name in [name for name in _names(names) if names.find(name) == bound]:

@@ -7,14 +7,17 @@ understood as well. A name is a word with dots, or anything between double quote
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, NoReturn
 
+from misstep.decoding import excerpt, whole_number
 from misstep.errors import UsageError
 
 Json = Any  # what a JSON file can hold
 MAX_LENGTH = 10_000
 MAX_NESTED = 100
+MAX_DEPTH = 400  # of operations; those of a chain such as a + b + c are inside each other too
 _TOKEN = re.compile(
     r'\s*(?:(\d+\.\d+(?:[eE][+-]?\d+)?|\d+(?:[eE][+-]?\d+)?)|([^\W\d][\w.]*)|"([^"]*)"'
     r"|(<=|>=|==|!=|<>|&&|\|\||[-+*/%()<>=!,\[\]≤≥≠∧∨¬]))"  # noqa: RUF001
@@ -59,14 +62,19 @@ class _Parser:
                 self.fail(f"{text[end:].strip()[:20]!r} is not understood")
             number, word, quoted, sign = found.groups()
             if number is not None:
-                whole = number.isdecimal()
-                self.tokens.append(("number", int(number) if whole else float(number)))
+                self.tokens.append(("number", self.number(number)))
             elif quoted is not None:
                 self.tokens.append(("name", quoted))
             else:
                 is_sign = word is None or word.lower() in _WORDS
                 self.tokens.append(("sign", (word or sign).lower()) if is_sign else ("name", word))
             end = found.end()
+
+    def number(self, text: str) -> int | float:
+        found = whole_number(text, 2**63) if text.isdecimal() else float(text)
+        if found is None or math.isinf(found):
+            self.fail(f"the number {excerpt(text, 20)} is not below 2^63")
+        return found
 
     def fail(self, what: str) -> NoReturn:
         raise UsageError(
@@ -91,6 +99,8 @@ class _Parser:
         found = self.disjunction()
         if self.place < len(self.tokens):
             self.fail(f"{str(self.tokens[self.place][1])!r:.40} comes unexpectedly")
+        if _depth(found) > MAX_DEPTH:
+            self.fail(f"more than {MAX_DEPTH} operations inside each other")
         return found
 
     def disjunction(self) -> Json:
@@ -174,6 +184,14 @@ class _Parser:
             self.fail(f"{name} takes {_FUNCTIONS[name]} arguments, not {len(arguments)}")
         keys = {1: ("exp",), 2: ("left", "right"), 3: ("if", "then", "else")}[len(arguments)]
         return {"op": name, **dict(zip(keys, arguments, strict=True))}
+
+
+def _depth(expression: Json) -> int:
+    depth, layer = 0, [expression]
+    while layer:
+        depth += 1
+        layer = [part for own in layer if isinstance(own, dict) for part in own.values()]
+    return depth
 
 
 __all__ = ["Json", "parse_condition"]

@@ -166,7 +166,9 @@ def _build(documents: Documents, name: str, source: Mapping[str, Any]) -> JaniTa
         core,
         name=name,
         property_name=prop.name,
-        locations={f"{a.name}.location": a.locations for a in model.automata if a.slot is not None},
+        locations={
+            f"{a.name}.location": list(a.locations) for a in model.automata if a.slot is not None
+        },
         interface=prop.interface,
         constants=dict(named_cells(model.compiler.constants)),
         source={**source, "files": documents.contents},

@@ -6,13 +6,15 @@ not transient: global ones first, then those of the automata, in the order of th
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from misstep.tasks.jani.chances import Chances
 from misstep.tasks.jani.document import Cursor
-from misstep.tasks.jani.expressions import Compiler, Scope
+from misstep.tasks.jani.expressions import Cells, Compiler, Scope
 from misstep.tasks.jani.variables import (
     Variable,
     bind,
@@ -40,7 +42,7 @@ OTHER_TYPES = {
 class Automaton:
     name: str
     node: Cursor
-    locations: list[str]
+    locations: dict[str, int]  # names and numbers
     initial_locations: list[int]
     slot: int | None = None  # of the location; None where there is only one
     scope: Scope = field(default_factory=Scope)
@@ -51,7 +53,7 @@ class Automaton:
         name = node.text("the name of a location")
         if name not in self.locations:
             node.fail(f"the automaton {self.name} has no location {name!r}", "one of its locations")
-        return self.locations.index(name)
+        return self.locations[name]
 
 
 @dataclass
@@ -61,11 +63,39 @@ class ModelReader:
     node: Cursor
     compiler: Compiler
     scope: Scope  # global names
-    actions: list[str]
+    actions: dict[str, int]  # names and numbers
     automata: list[Automaton]
     variables: list[Variable]  # those of the state, then transient ones
     property_scope: Scope  # global names, and names of automata where they are unique
     chances: Chances = field(default_factory=Chances)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(own.name for own in self.variables)
+
+    @cached_property
+    def by_name(self) -> dict[str, Variable]:
+        """The variables of the state."""
+        return {own.name: own for own in reversed(self.variables) if not own.transient}
+
+    @cached_property
+    def bound(self) -> dict[int | Cells, Variable]:
+        """All variables, by what their names stand for in a scope."""
+        return {self.meaning(own): own for own in self.variables}
+
+    def meaning(self, variable: Variable) -> int | Cells:
+        """What the name of a variable stands for, where a transient one has no other value."""
+        if variable.shape:
+            return variable.value
+        return self.compiler.builder.variable(variable.first)
+
+    def variable_at(self, slot: int) -> Variable:
+        """The variable that has this slot."""
+        return self._in_order[bisect_right(self._in_order, slot, key=lambda own: own.first) - 1]
+
+    @cached_property
+    def _in_order(self) -> list[Variable]:
+        return sorted(self.variables, key=lambda own: own.first)
 
 
 def read_model(node: Cursor, parameters: Mapping[str, bool | int | float]) -> ModelReader:
@@ -104,13 +134,14 @@ def _check_header(node: Cursor) -> None:
         node["datatypes"].unsupported("datatypes are not supported")
 
 
-def _names(node: Cursor, key: str) -> list[str]:
-    names: list[str] = []
+def _names(node: Cursor, key: str) -> dict[str, int]:
+    """The names in their order, with their numbers."""
+    names: dict[str, int] = {}
     for item in node.list_of(key):
         name = item["name"].text("a name")
         if name in names:
             item["name"].fail(f"{name!r} is declared twice", "distinct names")
-        names.append(name)
+        names[name] = len(names)
     return names
 
 

@@ -11,6 +11,7 @@ bad, so such a property is used only if the user names it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -25,6 +26,7 @@ from misstep.tasks.jani.types import Type
 from misstep.tasks.jani.variables import Variable, flat
 
 State = tuple[bool | int | float, ...]
+MOST_STARTS = 2**21  # more than a file can list, unless it leaves the locations of automata open
 
 
 @dataclass(frozen=True)
@@ -198,11 +200,10 @@ def _automaton(model: ModelReader, node: Cursor) -> Automaton:
 
 def _start(model: ModelReader, node: Cursor) -> int | list[State]:
     if "op" in node and node.value["op"] == "states-values":
-        return [
-            state
-            for item in node["values"].items("a list of states")
-            for state in _listed(model, item)
-        ]
+        states: list[State] = []
+        for item in node["values"].items("a list of states"):
+            states += _listed(model, item, MOST_STARTS - len(states))
+        return states
     # All states that satisfy the condition. Locations that it does not name are initial ones, and a variable without
     # bounds has its initial value, since its values cannot be listed.
     conditions = [_condition(model, node)]
@@ -264,7 +265,7 @@ def _all(model: ModelReader, conditions: list[int]) -> int:
     return result
 
 
-def _listed(model: ModelReader, node: Cursor) -> list[State]:
+def _listed(model: ModelReader, node: Cursor, most: int) -> list[State]:
     """The states that an entry of a list describes: several if it leaves several initial locations open."""
     values: dict[int, bool | int | float | None] = {}
     for variable in _state_variables(model):
@@ -283,6 +284,8 @@ def _listed(model: ModelReader, node: Cursor) -> list[State]:
         if automaton.slot is not None:
             chosen = given.get(automaton.name)
             options.append(automaton.initial_locations if chosen is None else [chosen])
+    if math.prod(map(len, options)) > most:
+        node.unsupported(f"the list stands for more than {MOST_STARTS:,} start states")
     body = tuple(cast(bool | int | float, values[slot]) for slot in sorted(values))
     return [(*locations, *body) for locations in product(*options)]
 
@@ -292,11 +295,10 @@ def _variable(model: ModelReader, item: Cursor) -> Variable:
     automaton = item.get("automaton")
     if automaton is not None and isinstance(automaton.value, str):
         qualified = f"{automaton.value}.{name}"
-        if any(v.name == qualified for v in model.variables):
+        if qualified in model.names:
             name = qualified
-    for variable in _state_variables(model):
-        if variable.name == name:
-            return variable
+    if name in model.by_name:
+        return model.by_name[name]
     raise item["var"].error(f"there is no variable {name!r}", "a variable of the model")
 
 

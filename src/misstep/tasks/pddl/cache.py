@@ -18,9 +18,11 @@ import zlib
 from pathlib import Path
 
 from misstep.decoding import unpack
+from misstep.errors import InputFileError
+from misstep.files import read_bytes
 
 MAX_CACHE_BYTES = 1024**3
-_MAX_UNPACKED = 2**34
+_MAX_UNPACKED = 2**31
 
 _MAGIC = b"misstep-translation-1"
 _ENTRY = re.compile(r"[0-9a-f]{64}\.sasz")
@@ -67,8 +69,8 @@ class TranslationCache:
         if path is None:
             return None
         try:
-            entry = path.read_bytes()
-        except (OSError, ValueError):
+            entry = read_bytes(path, self.max_bytes, "a translation")
+        except InputFileError:
             return None
         data = _unpack(entry)
         if data is None:
@@ -81,7 +83,7 @@ class TranslationCache:
     def put(self, key: str, data: bytes) -> bool:
         """Store a translation; False if the cache cannot be written."""
         path = self._path(key)
-        if path is None:
+        if path is None or len(data) > _MAX_UNPACKED:
             return False
         entry = _pack(data)
         if len(entry) > self.max_bytes:

@@ -119,7 +119,7 @@ def _enter(tree: Block, parts: list[str]) -> tuple[Block, bool]:
     """Follow the parts that the translator names, as far as they can be recognised."""
     block, exact = tree, False
     for part in parts:
-        number = re.search(r"#(\d+)", part)
+        number = re.search(r"#(\d{1,9})\b", part)  # a name may have more digits
         index = int(number[1]) if number else 0
         if match := re.fullmatch(r"Parsing (requirements|types|constants|functions|objects)", part):
             inner = section(tree, f":{match[1]}")
