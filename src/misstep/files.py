@@ -14,9 +14,10 @@ import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from misstep.errors import InputFileError
+from misstep.errors import InputFileError, InputFormatError
 
 _PIECE = 2**20
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # begins a rollback journal of SQLite
 # Clearer words for some errors of the operating system.
 _REASONS = {
     errno.ENOLCK: "this file system supports no locks (a network disk without a lock service?)",
@@ -89,6 +90,32 @@ def refuse_linked_folders(folder: Path, names: Iterable[str]) -> None:
                 expected="a folder of its own",
                 hint="put a copy of it in its place",
             )
+
+
+def check_beside(database: Path) -> None:
+    """Raise an error if SQLite would reach other files by those that lie beside a database.
+
+    It writes to these even for reading, so they may not be links. A rollback journal may also name a further file, if
+    a transaction spans several databases. Ours never do, and SQLite deletes the named file when it rolls the journal
+    back: a forged journal could delete any file of the user.
+    """
+    beside = [database.with_name(database.name + end) for end in ("-wal", "-shm", "-journal")]
+    for path in beside:
+        refuse_link(path)
+    try:
+        with beside[-1].open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL_MAGIC)))
+            names = file.read() == _JOURNAL_MAGIC
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputFileError(f"cannot read: {reason(error)}", where=str(beside[-1])) from error
+    if names:
+        raise InputFormatError(
+            "this journal names another file, which SQLite would delete",
+            where=str(beside[-1]),
+            expected="a journal of this database alone",
+        )
 
 
 def write_inside(path: Path, content: bytes) -> None:
@@ -203,6 +230,7 @@ def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> Non
 
 
 __all__ = [
+    "check_beside",
     "check_target",
     "open_inside",
     "read_bytes",

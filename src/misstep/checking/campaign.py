@@ -43,6 +43,10 @@ def check_campaign(
             )
     if not path.is_file():
         raise InputFileError(f"there is no {DATABASE}", where=str(folder), expected="a campaign")
+    journal = Path(f"{path}-journal")
+    if journal.exists() and journal.stat().st_size > 0:
+        # SQLite would change the database by it before it lets anybody write, so that others see other records.
+        raise CheckError("a rollback journal lies beside the database", where=str(journal))
     try:
         with _opened(path) as connection:
             return check_database(connection, progress, full=full)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from misstep.errors import InputFileError, InputFormatError
+from misstep.files import check_beside
 from misstep.policies.llm.chat import Reply
 from misstep.tasks.pddl.cache import default_folder
 
@@ -23,6 +25,7 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (question, number)
 ) WITHOUT ROWID
 """
+_DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _INSERT = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -32,6 +35,12 @@ def default_file() -> Path:
     if folder is None:
         raise InputFileError("there is no home folder for a cache", hint="give --cache=FILE")
     return folder.parent / "llm.sqlite"
+
+
+def _ours() -> set[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(_TABLE)
+        return set(database.execute(_DEFINITIONS))
 
 
 class AnswerCache:
@@ -45,16 +54,19 @@ class AnswerCache:
     def _open(self) -> None:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
+            check_beside(self.file.resolve())
             self._database = sqlite3.connect(self.file, timeout=60, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA trusted_schema = OFF")
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
-            tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if version not in (0, VERSION) or (version == 0 and tables):
+            found = set(self._database.execute(_DEFINITIONS))
+            # Exactly our table: a view or a trigger of somebody else would run with our queries.
+            if version not in (0, VERSION) or found - _ours():
                 raise InputFormatError(
                     "the file is another database",
                     where=str(self.file),
                     expected="a new file, or a cache of answers",
                 )
+            self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute(_TABLE)
             self._database.execute(f"PRAGMA user_version = {VERSION}")
         except sqlite3.DatabaseError as error:
