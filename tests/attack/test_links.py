@@ -147,3 +147,13 @@ def test_open_inside(tmp_path: Path, precious: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises((InputFileError, OSError)):
         open_inside(tmp_path / "pipe", flags)  # and does not wait for a reader
+
+
+@pytest.mark.parametrize("name", ["run.db", "run.db-wal", "run.db-shm", "run.db-journal"])
+def test_the_checker_waits_for_no_pipe(folder: Path, name: str) -> None:
+    from misstep.checking.campaign import check_campaign
+
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(InputFileError, match="not a regular file"):
+        check_campaign(folder)
