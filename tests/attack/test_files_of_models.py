@@ -51,7 +51,7 @@ def test_exports_hold_no_file_that_is_not_an_interface(tmp_path: Path, secret: P
     document["properties"][0]["expression"]["file"] = str(secret)
     with (
         misstep.open_campaign(campaign_of(document, tmp_path)) as campaign,
-        pytest.raises(InputFormatError, match="secret.json") as caught,
+        pytest.raises(InputFormatError, match=r"secret\.json") as caught,
     ):
         campaign.export("tests", tmp_path / "tests")
     assert SECRET not in str(caught.value)
