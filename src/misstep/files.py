@@ -128,17 +128,22 @@ def write_inside(path: Path, content: bytes) -> None:
         os.fsync(handle)
 
 
+def not_waiting(path: str, flags: int) -> int:
+    """An opener for `open`: a pipe, or a file of the system such as /proc/kmsg, would let us wait forever."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     """The content of a file, or an error of one line. `kind` says what kind of file was expected."""
     name = str(path)
     try:
-        # Check before opening: opening a pipe that nobody writes to would wait forever.
+        # Check before opening, because opening a device may do something.
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             raise InputFileError("this is a folder", where=name, expected=kind)
         if not stat.S_ISREG(mode):
             raise InputFileError("this is not a regular file", where=name, expected=kind)
-        with path.open("rb") as file:
+        with open(path, "rb", opener=not_waiting) as file:
             content = bytearray()
             # Read in pieces: for one large read Python allocates all the memory at once.
             while len(content) <= max_bytes and (piece := file.read(_PIECE)):
@@ -232,6 +237,7 @@ def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> Non
 __all__ = [
     "check_beside",
     "check_target",
+    "not_waiting",
     "open_inside",
     "read_bytes",
     "reason",
