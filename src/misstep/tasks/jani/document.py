@@ -19,6 +19,9 @@ from misstep.files import read_bytes
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 900  # chains of operators are nested in JANI
 MAX_INCLUDES = 10_000
+MAX_MEMBERS = (
+    2**25
+)  # of all lists and objects of a file, about: a file of nothing but lists takes 25 times its size
 # Keys that do not affect the model.
 REMARKS = {"comment", "metadata"}
 
@@ -86,6 +89,10 @@ def parse(content: bytes, name: str) -> Any:
             )
         return result
 
+    if len(content) > MAX_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MAX_MEMBERS:
+        raise InputFormatError(
+            "the file is too large", where=name, expected=f"at most {MAX_MEMBERS:,} values"
+        )
     try:
         return parse_json(content, members=members, max_depth=MAX_DEPTH)
     except UnicodeDecodeError as error:
