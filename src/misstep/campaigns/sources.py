@@ -9,7 +9,6 @@ from typing import Any
 
 from misstep.decoding import parse_json, unpack
 
-
 MAX_MEMBERS = 1_000_000  # files and settings
 
 
