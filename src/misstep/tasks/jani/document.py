@@ -195,6 +195,10 @@ class Cursor:
     def text(self, expected: str = "text") -> str:
         if not isinstance(self.value, str):
             self._wrong(expected)
+        if (
+            "\n" in self.value
+        ):  # all texts of a model are names, and it could say anything on a line of its own
+            self.fail("a text with a line break", expected)
         if not self.value.isascii():
             try:
                 self.value.encode()
