@@ -73,12 +73,10 @@ def test_a_campaign_with_a_journal(folder: Path, precious: Path, named: bool) ->
 def test_an_experiment_with_a_journal(tmp_path: Path, precious: Path) -> None:
     begin(tmp_path / "e", "p22", "smoke").close()
     forge_journal(tmp_path / "e" / NAME, precious)
-    for opening in (
-        lambda: begin(tmp_path / "e", "p22", "smoke"),
-        lambda: open_results(tmp_path / "e"),
-    ):
-        with pytest.raises(InputFormatError, match="names another file"):
-            opening()
+    with pytest.raises(InputFormatError, match="names another file"):
+        begin(tmp_path / "e", "p22", "smoke")
+    with pytest.raises(InputFormatError, match="names another file"):
+        open_results(tmp_path / "e")
     assert precious.read_bytes() == PRECIOUS
     # One of this database alone is rolled back: a writer that was killed may leave it.
     forge_journal(tmp_path / "e" / NAME, None)

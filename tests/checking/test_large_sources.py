@@ -34,7 +34,8 @@ def test_sources_of_many_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored, "MAX_MEMBERS", 100)
     assert sources.read_source(packed(), 2**20)["world"] == "planning"
     assert stored.source_of(stored_task(packed()))["world"] == "planning"
-    for more in ([[]] * 200, [{}] * 200, [0] * 200):
+    lists: tuple[list[Any], ...] = ([[]] * 200, [{}] * 200, [0] * 200)
+    for more in lists:
         with pytest.raises(ValueError, match="more than 100 files and settings"):
             sources.read_source(packed(x=more), 2**20)
         with pytest.raises(CheckError, match="more than 100 members"):
