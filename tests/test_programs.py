@@ -10,6 +10,7 @@ import pytest
 
 from misstep.campaigns import workers
 from misstep.campaigns.cluster import host, local
+from misstep.experiments import driver
 from misstep.policies import elsewhere
 from misstep.policies.networks import onnx_host
 from misstep.policies.process import host as policy_host
@@ -23,6 +24,7 @@ PROGRAMS = {
     "policy": policy_host.MAIN,
     "network": onnx_host.MAIN,
     "service": address._MAIN,
+    "unit of an experiment": driver.PROGRAM,
 }
 
 

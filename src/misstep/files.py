@@ -14,9 +14,10 @@ import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from misstep.errors import InputFileError
+from misstep.errors import InputFileError, InputFormatError
 
 _PIECE = 2**20
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # begins a rollback journal of SQLite
 # Clearer words for some errors of the operating system.
 _REASONS = {
     errno.ENOLCK: "this file system supports no locks (a network disk without a lock service?)",
@@ -91,6 +92,32 @@ def refuse_linked_folders(folder: Path, names: Iterable[str]) -> None:
             )
 
 
+def check_beside(database: Path) -> None:
+    """Raise an error if SQLite would reach other files by those that lie beside a database.
+
+    It writes to these even for reading, so they may not be links. A rollback journal may also name a further file, if
+    a transaction spans several databases. Ours never do, and SQLite deletes the named file when it rolls the journal
+    back: a forged journal could delete any file of the user.
+    """
+    beside = [database.with_name(database.name + end) for end in ("-wal", "-shm", "-journal")]
+    for path in beside:
+        refuse_link(path)
+    try:
+        with beside[-1].open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL_MAGIC)))
+            names = file.read() == _JOURNAL_MAGIC
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputFileError(f"cannot read: {reason(error)}", where=str(beside[-1])) from error
+    if names:
+        raise InputFormatError(
+            "this journal names another file, which SQLite would delete",
+            where=str(beside[-1]),
+            expected="a journal of this database alone",
+        )
+
+
 def write_inside(path: Path, content: bytes) -> None:
     """Write a new file inside a folder of Misstep. An existing file or link there is replaced, not followed."""
     path.unlink(missing_ok=True)
@@ -109,17 +136,22 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def not_waiting(path: str, flags: int) -> int:
+    """An opener for `open`: a pipe, or a file of the system such as /proc/kmsg, would let us wait forever."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     """The content of a file, or an error of one line. `kind` says what kind of file was expected."""
     name = str(path)
     try:
-        # Check before opening: opening a pipe that nobody writes to would wait forever.
+        # Check before opening, because opening a device may do something.
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             raise InputFileError("this is a folder", where=name, expected=kind)
         if not stat.S_ISREG(mode):
             raise InputFileError("this is not a regular file", where=name, expected=kind)
-        with path.open("rb") as file:
+        with open(path, "rb", opener=not_waiting) as file:
             content = bytearray()
             # Read in pieces: for one large read Python allocates all the memory at once.
             while len(content) <= max_bytes and (piece := file.read(_PIECE)):
@@ -211,8 +243,10 @@ def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> Non
 
 
 __all__ = [
+    "check_beside",
     "check_target",
     "is_there",
+    "not_waiting",
     "open_inside",
     "read_bytes",
     "reason",

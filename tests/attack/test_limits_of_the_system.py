@@ -7,6 +7,7 @@ import fcntl
 import multiprocessing
 import multiprocessing.synchronize
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import NoReturn
 import pytest
 
 from misstep.campaigns.testing import test as run_campaign
-from misstep.errors import ToolError
+from misstep.errors import InputFileError, InputFormatError, ToolError
 from misstep.policies.load import load_policy
 from support.commands import misstep
 from support.tasks import small_task
@@ -122,3 +123,39 @@ def test_shared_memory_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert campaign.summary.tested == 4
     with run_campaign(task, lambda state: state.operators[0], pool=4, oracle="ehc", jobs=2) as own:
         assert own.summary.tested == 4
+
+
+def test_what_cannot_be_read_is_no_bad_usage(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parser of the command line would refuse it with exit code 2. Tests may run as root, who can read all."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    for command in (
+        ("records", folder),
+        ("compare", folder, folder),
+        ("report", folder, "-o", tmp_path / "page.html"),
+        ("export", "csv", folder),
+        ("generate", "gripper", "-o", tmp_path),
+    ):
+        done = misstep(*command)
+        assert done.returncode == 0, (command, done.stderr)
+
+
+@pytest.mark.parametrize("checker", ["ours", "the independent one"])
+def test_no_copy_that_fills_the_disk(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, checker: str
+) -> None:
+    """A folder without write permission is copied, and a database may be a file of many gigabytes with holes."""
+    from misstep.campaigns import database
+    from misstep.checking import campaign
+
+    (folder / "run.db-wal").write_bytes(b"x")
+    room = shutil.disk_usage(folder)._replace(free=2 * (folder / "run.db").stat().st_size)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: room)
+    if checker == "ours":
+        with pytest.raises(InputFileError, match="half of the room"):
+            database._connect_copy(folder / "run.db")
+    else:
+        monkeypatch.setattr(campaign, "_shared", lambda _: None)
+        with pytest.raises(InputFormatError, match="half of the disk"):
+            campaign.check_campaign(folder)

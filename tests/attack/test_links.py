@@ -147,3 +147,53 @@ def test_open_inside(tmp_path: Path, precious: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises((InputFileError, OSError)):
         open_inside(tmp_path / "pipe", flags)  # and does not wait for a reader
+
+
+@pytest.mark.parametrize("name", ["run.db", "run.db-wal", "run.db-shm", "run.db-journal"])
+def test_the_checker_waits_for_no_pipe(folder: Path, name: str) -> None:
+    from misstep.checking.campaign import check_campaign
+
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(InputFileError, match="not a regular file"):
+        check_campaign(folder)
+
+
+# -- files to write to ------------------------------------------------------------------------------
+
+
+def test_a_plan_is_not_written_through_a_link(tmp_path: Path, precious: Path) -> None:
+    """A stranger may know under which name a file is begun."""
+    (tmp_path / "task.sas").write_bytes(small_task("gripper-4").sas)
+    (tmp_path / "plan.unfinished").symlink_to(precious)
+    done = misstep("plan", tmp_path / "task.sas", "-o", tmp_path / "plan")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "plan").read_text().startswith("(")
+    assert precious.read_bytes() == PRECIOUS
+
+
+def test_a_pipe_is_neither_replaced_nor_read(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "task.sas").write_bytes(small_task("gripper-4").sas)
+    pipe, model = tmp_path / "pipe", tmp_path / "model.jani"
+    os.mkfifo(tmp_path / "domain.pddl")
+    for place in (pipe, model):
+        os.mkfifo(place)
+    for command in (
+        ("plan", tmp_path / "task.sas", "-o", pipe),
+        ("report", folder, "-o", pipe),
+        ("generate", "gripper", "-o", tmp_path),
+        ("generate", "one-way-line", "-o", model),
+    ):
+        done = misstep(*command)
+        assert done.returncode == 30, (command, done.stderr)
+        assert "not a regular file" in done.stderr
+    assert pipe.is_fifo()
+    assert model.is_fifo()
+
+
+def test_the_checker_reads_no_pipe_as_a_plan(tmp_path: Path) -> None:
+    from misstep.checking.plan import read_plan
+
+    os.mkfifo(tmp_path / "plan")
+    with pytest.raises(InputFileError, match="not a regular file"):
+        read_plan(tmp_path / "plan")

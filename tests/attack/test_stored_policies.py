@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -294,3 +295,18 @@ def test_files_are_compared_before_they_are_loaded(tmp_path: Path) -> None:
     with pytest.raises(InputFormatError, match=r"helper_of_policy\.py is not what it was"):
         open_campaign(folder, spec).resume(pool=8)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "null", "huge"])
+def test_files_of_a_policy_that_never_end(folder: Path, tmp_path: Path, kind: str) -> None:
+    """A folder names the files that its policy depends on, also if the policy has none."""
+    pipe, huge = tmp_path / "pipe", tmp_path / "huge"
+    os.mkfifo(pipe)
+    with huge.open("wb") as file:
+        file.truncate(2**40)
+    named = {"device": "/dev/zero", "pipe": str(pipe), "null": "a\0b", "huge": str(huge)}[kind]
+    files = json.dumps({named: "x"})
+    change(folder, "UPDATE meta SET value = ? WHERE key = 'files'", parameters=(files,))
+    done = misstep("judge", folder, "--oracle", "undo")
+    assert done.returncode == 31
+    assert "has changed since the campaign began" in done.stderr

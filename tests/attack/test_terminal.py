@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
 import pytest
 
 from misstep.campaigns.rows import MOST_LETTERS, clean
+from misstep.campaigns.testing import test as run_campaign
+from misstep.checking.campaign import check_campaign
 from misstep.cli.plain import to_json
-from misstep.errors import MisstepError
+from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.escaping import escaped
+from misstep.tasks.load import load_task
+from misstep.tasks.task import Task
 from support.attacks import change
 from support.commands import misstep
+from support.jani import TINY_LINE, write
+from support.tasks import small_task
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\x7f\x08"
 CONTROLS = {letter for letter in EVIL if not letter.isprintable()} | {"\r"}
@@ -88,3 +95,31 @@ def test_messages_are_cut(tmp_path: Path) -> None:
     assert len(done.stderr) < 2500
     assert len(clean(long) or "") < MOST_LETTERS + 100
     assert len(str(MisstepError(long))) > MOST_LETTERS  # who calls from Python gets all of it
+
+
+def test_no_name_makes_a_line_of_its_own(folder: Path) -> None:
+    """A wrong record whose name goes on with a line VALID would read as one that holds."""
+    forged = "p\nVALID\nx"
+    change(folder, "UPDATE verdicts SET kind = 'costly'")
+    change(folder, "UPDATE tasks SET name = ?", parameters=(forged,))
+    done = misstep("replay", folder)
+    assert done.returncode in (31, 35)
+    assert "VALID" not in (done.stdout + done.stderr).splitlines()
+    shown = str(check_campaign(folder)).splitlines()
+    assert "VALID" not in shown
+    assert shown[-1].startswith("INVALID")
+    for command in ("records", "explain"):
+        done = misstep(command, folder)
+        assert done.returncode == 31
+        assert "a task without a name on one line" in done.stderr
+
+
+def test_new_names_are_on_one_line(tmp_path: Path) -> None:
+    task = small_task("gripper-4")
+    task = Task(task.sas, name="p\nVALID")
+    with pytest.raises(UsageError, match="line break"):
+        run_campaign(task, "first", pool=2, out=tmp_path / "c")
+    document = copy.deepcopy(TINY_LINE)
+    document["variables"][0]["name"] += "\nVALID"
+    with pytest.raises(InputFormatError, match="line break"):
+        load_task(write(document, folder=tmp_path))

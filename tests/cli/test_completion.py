@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,7 @@ def complete(words: str, shell: str = "bash") -> list[str]:
         capture_output=True,
         text=True,
         env=os.environ | asked_by(shell, words),
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return [] if done.stdout == "\n" else done.stdout.splitlines()
@@ -149,3 +152,45 @@ def test_campaigns_and_their_bugs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert complete("misstep test --baseline runs/s") == ["runs/some", "runs/some/"]
     (tmp_path / "runs" / "some" / "run.db").write_text("not a database")
     assert complete("misstep explain runs/some ") == []
+
+
+STRANGE = (
+    "$(touch made)",
+    "`touch made`",
+    "\\$(touch made)",
+    "a b",
+    "a;b",
+    "'a",
+    '"a',
+    "--trust-policy",
+)
+
+
+def test_names_of_a_stranger_are_nothing_to_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shell inserts what it gets as it is, and zsh evaluates it at once."""
+    monkeypatch.chdir(tmp_path)
+    task = misstep.load_task(misstep.generate("gripper", balls=2))
+    for place in ("own", *STRANGE):
+        task.name = place
+        misstep.test(task, "first", pool=2, out=tmp_path / place).close()
+        (tmp_path / f"{place}.toml").touch()
+    assert complete("misstep records ") == ["own"]
+    assert complete("misstep experiment own", "fish") == ["own.toml"]
+    assert complete("misstep experiment a", "fish") == []
+    (tmp_path / STRANGE[0]).rename(tmp_path / "other")
+    assert complete("misstep explain other ") == []
+    assert complete("misstep records other --task ") == []
+
+
+def test_a_stranger_s_view_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = misstep.load_task(misstep.generate("gripper", balls=2))
+    misstep.test(task, "first", pool=2, out=tmp_path / "found").close()
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) AS name FROM n"
+    with closing(sqlite3.connect(tmp_path / "found" / "run.db")) as database:
+        database.execute("PRAGMA foreign_keys = OFF")
+        database.execute("DROP TABLE tasks")
+        database.execute(f"CREATE VIEW tasks AS {endless}")
+    assert complete("misstep records found --task ") == []  # and it ends

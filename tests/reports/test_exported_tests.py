@@ -242,7 +242,8 @@ def test_tasks_of_sas_files_and_of_other_translations(tmp_path: Path) -> None:
 
 
 def test_an_interface_that_the_property_names_travels_with_the_model(tmp_path: Path) -> None:
-    (tmp_path / "net.jani2nnet").write_text('{"input": [], "output": []}')
+    interface = '{"input": [{"name": "x"}], "output": ["go"]}'
+    (tmp_path / "net.jani2nnet").write_text(interface)
     document = copy.deepcopy(TINY_LINE)
     document["properties"][0]["expression"]["file"] = "net.jani2nnet"
     task = misstep.load_task(write(document, folder=tmp_path))
@@ -254,7 +255,7 @@ def test_an_interface_that_the_property_names_travels_with_the_model(tmp_path: P
     again = load_files(own, tmp_path / "tests")
     assert isinstance(again, misstep.Model)
     assert again.interface_file is not None
-    assert again.interface_file.read_text() == '{"input": [], "output": []}'
+    assert again.interface_file.read_text() == interface
     assert all(bench(tmp_path / "tests", None)[1])
 
 

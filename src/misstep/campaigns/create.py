@@ -14,7 +14,7 @@ from misstep.campaigns.schema import APPLICATION_ID, create_tables
 from misstep.campaigns.seal import seal_from_scratch
 from misstep.campaigns.toml import Tree, to_toml
 from misstep.errors import InputFileError, InputFormatError
-from misstep.files import open_inside, read_bytes, reason, refuse_link, write_inside
+from misstep.files import check_beside, open_inside, read_bytes, reason, refuse_link, write_inside
 
 CONFIG_NAME = "config.toml"
 DATABASE_NAME = "run.db"
@@ -214,15 +214,21 @@ def _sync_folder(folder: Path) -> None:
 
 
 def refuse_links(folder: Path, *, only_read: bool) -> None:
-    """Raise an error if a file of the campaign is a link, because it leads outside of the folder.
+    """Raise an error if a file of the campaign leads outside of the folder, or is none of a campaign.
 
-    The folder itself may be a link, because the user has named it. SQLite writes to the files beside the database even
-    for reading.
+    The folder itself may be a link, because the user has named it.
     """
-    for end in _LOGS:
-        refuse_link(folder / (DATABASE_NAME + end))
+    check_beside(folder / DATABASE_NAME)
     for name in (DATABASE_NAME, CONFIG_NAME, LOCK_NAME):
         refuse_link(folder / name, only_read=only_read)
+    journal = folder / (DATABASE_NAME + "-journal")
+    if journal.exists() and journal.stat().st_size > 0:
+        # A writer would roll it back first, and so see other records than a reader has seen.
+        raise InputFormatError(
+            "this is a rollback journal, which no campaign has: its log is in run.db-wal",
+            where=str(journal),
+            hint="another program made it; get a whole copy of the folder",
+        )
 
 
 __all__ = [

@@ -71,6 +71,10 @@ class Content:
                     hint="its files were changed: start a new campaign, or give the task another name",
                 )
             return
+        if "\n" in task.name:  # it would say anything on a line of its own
+            raise UsageError(
+                "the name of a task has a line break", where=repr(task.name), hint="rename its file"
+            )
         row = (None, task.name, task.world, task.digest, packed_source(task.source))
         self.store.insert("tasks", [row])
         if isinstance(task, JaniTask):
@@ -80,9 +84,11 @@ class Content:
 
     def task_names(self) -> list[str]:
         names = [name for (name,) in self.store.rows("SELECT name FROM tasks ORDER BY id")]
-        if not all(isinstance(name, str) and name for name in names):
+        if not all(isinstance(name, str) and name and "\n" not in name for name in names):
             raise InputFormatError(
-                "the database is damaged: a task without a name", where=self.store.path, hint=AGAIN
+                "the database is damaged: a task without a name on one line",
+                where=self.store.path,
+                hint=AGAIN,
             )
         return names
 

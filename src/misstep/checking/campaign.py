@@ -34,23 +34,35 @@ def check_campaign(
 
     In full, claims without a proof are also computed again, as far as that can be done here."""
     path = Path(folder) / DATABASE
-    for end in ("", "-wal", "-shm", "-journal"):
-        if Path(f"{path}{end}").is_symlink():
-            raise InputFileError(
-                "this is a symbolic link, which is not followed",
-                where=f"{path}{end}",
-                expected="a file of the campaign",
-            )
-    if not path.is_file():
-        raise InputFileError(f"there is no {DATABASE}", where=str(folder), expected="a campaign")
     try:
+        _check_files(path)
         with _opened(path) as connection:
             return check_database(connection, progress, full=full)
     except CheckError as error:
         error.where = error.where or str(folder)
         raise
-    except OSError as error:
+    except (OSError, sqlite3.OperationalError) as error:
         raise InputFileError(f"cannot read the file: {error}", where=str(path)) from None
+
+
+def _check_files(path: Path) -> None:
+    for end in ("", "-wal", "-shm", "-journal"):
+        own = Path(f"{path}{end}")
+        if own.is_symlink() or (own.exists() and not own.is_file()):
+            link = "a symbolic link, which is not followed"
+            raise InputFileError(
+                f"this is {link if own.is_symlink() else 'not a regular file'}",
+                where=str(own),
+                expected="a file of the campaign",
+            )
+    if not path.is_file():
+        raise InputFileError(
+            f"there is no {DATABASE}", where=str(path.parent), expected="a campaign"
+        )
+    journal = Path(f"{path}-journal")
+    if journal.exists() and journal.stat().st_size > 0:
+        # SQLite would change the database by it before it lets anybody write, so that others see other records.
+        raise CheckError("a rollback journal lies beside the database", where=str(journal))
 
 
 def check_database(
@@ -123,6 +135,9 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         log = path.with_name(path.name + "-wal")
         if connection is None and log.exists() and log.stat().st_size > 0:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="misstep-"))
+            size = path.stat().st_size + log.stat().st_size  # holes of a file are filled in a copy
+            if 2 * size > shutil.disk_usage(folder).free:
+                raise CheckError("a copy of the database takes more than half of the disk")
             for file in (path, log):
                 shutil.copy(file, folder)
             connection = _connected(Path(folder) / path.name, "rw")

@@ -10,6 +10,9 @@ from misstep.errors import InputFileError, InputFormatError
 
 def read_text(path: str | os.PathLike[str]) -> str:
     try:
+        # Opening a pipe would wait forever, and a device may never end.
+        if Path(path).exists() and not Path(path).is_file():
+            raise InputFileError("this is not a regular file", where=os.fspath(path))
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         # ValueError: a path with a NUL character in it.

@@ -110,7 +110,12 @@ class CampaignReport:
         lines.append(
             "VALID" if not wrong else f"INVALID: {wrong} of {len(self.findings)} are wrong"
         )
-        return "\n".join(lines)
+        return "\n".join(map(on_one_line, lines))
+
+
+def on_one_line(text: str) -> str:
+    """A name in a campaign may hold a line break, and the word VALID after it."""
+    return text.replace("\n", "\\x0a")
 
 
 def _listed(counts: Counter[str]) -> str:
@@ -125,4 +130,4 @@ def unjudged(oracles: Iterable[object], verdicts: Iterable[object]) -> str | Non
     return f"the campaign is finished, and there is no verdict of oracle {min(map(str, missing))}"
 
 
-__all__ = ["NOT_CHECKED", "CampaignReport", "Finding", "OpenBound", "unjudged"]
+__all__ = ["NOT_CHECKED", "CampaignReport", "Finding", "OpenBound", "on_one_line", "unjudged"]

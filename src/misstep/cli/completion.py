@@ -14,10 +14,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from misstep.errors import MisstepError
+
 MOST_RECORDS = 1000
 _DATABASE = "run.db"
 _EXPERIMENT = "experiment.db"
 _WORD = re.compile(r"[a-z][a-z0-9_*-]*")
+_PLAIN = re.compile(r"(?!-)[\w@%+=:,./-]+")  # no option, and nothing that a shell evaluates
 # The command so far, the parameter and the beginning of its value -> values that begin so.
 Completer = Callable[[Any, Any, str], list[str]]
 
@@ -68,7 +71,7 @@ def _files(begun: str) -> list[str]:
         for path in found
         if hidden or not path.name.startswith(".")
     ]
-    return _beginning_with(begun, names)
+    return _found(begun, names)
 
 
 def oracles() -> list[str]:
@@ -163,7 +166,7 @@ def _folders_with(database: str, begun: str) -> list[str]:
             found.append(above + folder.name)
         elif any(folder.glob(f"*/{database}")):
             found.append(f"{above}{folder.name}/")
-    return _beginning_with(begun, found)
+    return _found(begun, found)
 
 
 def _records(context: Any, _parameter: Any, begun: str) -> list[str]:
@@ -172,12 +175,12 @@ def _records(context: Any, _parameter: Any, begun: str) -> list[str]:
     ordered = f" ORDER BY tasks.id, number LIMIT {MOST_RECORDS}"
     bugs = rows.format("verdicts") + " WHERE verdict = 'BUG'" + ordered
     found = _asked(context, bugs) or _asked(context, rows.format("states") + ordered)
-    return _beginning_with(begun, [f"{task}:{number}" for task, number in found])
+    return _found(begun, [f"{task}:{number}" for task, number in found])
 
 
 def _tasks(context: Any, _parameter: Any, begun: str) -> list[str]:
     """The tasks of the campaign that is named before."""
-    return _beginning_with(begun, [name for (name,) in _asked(context, "SELECT name FROM tasks")])
+    return _found(begun, [str(name) for (name,) in _asked(context, "SELECT name FROM tasks")])
 
 
 def _asked(context: Any, query: str) -> list[Any]:
@@ -187,10 +190,16 @@ def _asked(context: Any, query: str) -> list[Any]:
     database = Path(folder) / _DATABASE
     if not database.is_file():
         return []
+    from misstep.campaigns.create import refuse_links
+    from misstep.campaigns.database import connect
+    from misstep.campaigns.schema import check_schema
+
     try:
-        with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as opened:
+        refuse_links(Path(folder), only_read=True)
+        with closing(connect(database, "ro")) as opened:
+            check_schema(opened, str(database))
             return opened.execute(query).fetchall()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError, OSError, MisstepError):
         return []
 
 
@@ -275,6 +284,15 @@ def _beginning(spec: str) -> str:
     """The part of a spec that is typed as it is: what comes before a word in capitals, a bracket or an option."""
     end = next((at for at, sign in enumerate(spec) if sign.isupper() or sign in "(-"), len(spec))
     return spec[:end]
+
+
+def _found(begun: str, names: Iterable[str]) -> list[str]:
+    """Names that files and campaigns have, which may be those of a stranger.
+
+    Shells put them into the command line as they are, and zsh even evaluates them, so that `$(...)` would be run. Only
+    names that no shell takes for anything else are given.
+    """
+    return [name for name in _beginning_with(begun, names) if _PLAIN.fullmatch(name)]
 
 
 def _beginning_with(begun: str, names: Iterable[str]) -> list[str]:

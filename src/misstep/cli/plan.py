@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
@@ -23,12 +22,12 @@ from misstep.cli.arguments import (
 from misstep.cli.output import print_json, remark, search_progress
 from misstep.errors import (
     BudgetLimitError,
-    InputFileError,
     MemoryLimitError,
     MisstepError,
     TimeLimitError,
     UndecidedError,
 )
+from misstep.files import write_bytes
 from misstep.planning import SEARCHES, PlanResult, plan
 from misstep.tasks.task import Task
 
@@ -82,7 +81,7 @@ def plan_command(
     if result.status == "plan":
         _check(loaded, result, start.values)
         if output is not None:
-            _write(output, result.text)
+            write_bytes(output, result.text.encode())
     if as_json:
         print_json(
             {
@@ -111,17 +110,6 @@ def _check(task: Task, result: PlanResult, start: tuple[int, ...]) -> None:
             where=task.name,
             hint="please report it with the task",
         )
-
-
-def _write(path: Path, text: str) -> None:
-    unfinished = path.with_name(path.name + ".unfinished")
-    try:
-        unfinished.write_text(text)
-        unfinished.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        raise InputFileError(f"cannot write: {error.strerror}", where=str(path)) from None
 
 
 def _report(

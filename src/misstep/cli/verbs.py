@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+from typer.models import ParameterInfo
 
 from misstep.cli.output import columns
 from misstep.fitting import broken_command
@@ -263,9 +264,21 @@ def load_command(name: str, verb: Verb) -> Any:
     if not isinstance(target, typer.Typer):
         function, target = target, typer.Typer(add_completion=False, rich_markup_mode=None)
         target.command(name, cls=SectionedCommand)(function)
+    for own in target.registered_commands:
+        _leave_files_unchecked(own.callback)
     command = get_command(target)
     command.name = name
     return command
+
+
+def _leave_files_unchecked(function: Any) -> None:
+    """Let typer accept files that cannot be read: whoever reads them says so, and that is no bad usage."""
+    # Each evaluation makes its own objects, so the signature is kept for typer.
+    function.__signature__ = inspect.signature(function, eval_str=True)
+    for parameter in function.__signature__.parameters.values():
+        for own in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(own, ParameterInfo):
+                own.readable = False
 
 
 class VerbGroup(TyperGroup):

@@ -30,8 +30,10 @@ from misstep.experiments.sources import NOWHERE, Sources
 from misstep.experiments.store import DONE, FAILED, WORK, Changes, ResultStore, Stored, begin
 from misstep.experiments.worker import read_answer
 from misstep.files import reason, refuse_linked_folders
+from misstep.kept import NOT_FROM_HERE
 
 Progress = Callable[[str, int, int], None]
+PROGRAM = f"{NOT_FROM_HERE}from misstep.experiments.worker import main; main()"
 _GRACE = 5.0  # seconds for a worker to end by itself
 
 
@@ -225,7 +227,7 @@ class Pool:
         return found
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "misstep.experiments.worker"]
+        command = [sys.executable, "-c", PROGRAM]
         if self._megabytes is not None:
             command.append(str(self._megabytes))
         root = str(Path(misstep.__file__).parents[1])

@@ -30,13 +30,12 @@ from misstep.experiments.definition import Definition, Unit, parse_definition
 from misstep.experiments.kinds import KINDS, Json
 from misstep.experiments.lines import TomlText
 from misstep.experiments.schema import SCALES
-from misstep.files import reason, refuse_link, refuse_linked_folders
+from misstep.files import check_beside, reason, refuse_link, refuse_linked_folders
 
 NAME = "experiment.db"
 SCHEMA = 1
 WORK = "work"  # files of units in progress
 FOLDERS = (WORK, "policies", "report")  # inside the folder of an experiment
-_BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite beside the database
 DONE, MISSING, FAILED = "done", "missing", "failed"
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -253,8 +252,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 def _open(path: Path, mode: str = "rw") -> sqlite3.Connection:
     refuse_link(path, only_read=mode == "ro")
-    for end in _BESIDE:  # SQLite writes to these even for reading
-        refuse_link(path.with_name(path.name + end))
+    check_beside(path)
     check_file(path)
     with translated(path):
         connection = connect(path, mode)

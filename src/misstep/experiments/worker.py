@@ -81,7 +81,3 @@ def main() -> None:
         serve(sys.stdin, answers)
     except Interrupted as error:  # the driver notices this and starts the unit again
         sys.exit(error.exit_code)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import stat
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,10 +20,11 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
-from misstep.files import is_there, read_bytes
+from misstep.files import is_there, not_waiting, read_bytes
 from misstep.policies.home import Home
 
 MAX_SOURCE_BYTES = 16 * 2**20
+MAX_DIGESTED_BYTES = 2**36  # of a file that a policy depends on, such as its weights
 EXPECTED = "python:FILE.py:NAME or python:MODULE:NAME"
 
 
@@ -74,14 +76,19 @@ class NamedObject:
 
 
 def file_digest(file: Path) -> str:
+    """Of a file that may be named by a stranger: a device may never end, and a pipe lets us wait forever."""
     try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_DIGESTED_BYTES:
+            raise InputFileError("this is not a file of usual size", where=str(file))
         digest = hashlib.sha256()
-        with file.open("rb") as stream:
+        with open(file, "rb", opener=not_waiting) as stream:
             while chunk := stream.read(1 << 20):
                 digest.update(chunk)
         return digest.hexdigest()
-    except OSError as error:
-        raise InputFileError(f"cannot be read: {error.strerror}", where=str(file)) from None
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        why = getattr(error, "strerror", None) or error
+        raise InputFileError(f"cannot be read: {why}", where=str(file)) from None
 
 
 def _is_file(path: Path) -> bool:

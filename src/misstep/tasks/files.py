@@ -16,6 +16,7 @@ from pathlib import Path
 
 from misstep.errors import InputFileError, UsageError
 from misstep.files import reason
+from misstep.tasks.patterns import files_matching
 
 StrPath = str | os.PathLike[str]
 TAKES = (
@@ -90,8 +91,7 @@ def matching(pattern: Path) -> list[Path] | None:
     check_name(pattern)
     if not glob.has_magic(text) or pattern.exists():
         return None
-    names = glob.glob(text, recursive=True)  # noqa: PTH207 (Path.glob takes no absolute patterns)
-    found = sorted(Path(name) for name in names)
+    found = files_matching(pattern)
     if not found:
         raise InputFileError("no file matches this pattern", where=text)
     return found

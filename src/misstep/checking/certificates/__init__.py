@@ -21,6 +21,8 @@ MAX_BYTES = 2**31  # of a file
 
 def is_certificate(path: Path) -> bool:
     try:
+        if not path.is_file():  # opening a pipe that nobody writes to would wait forever
+            return False
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, ValueError):

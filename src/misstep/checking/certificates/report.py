@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from misstep.checking.report import on_one_line
+
 
 @dataclass(frozen=True)
 class CertificateReport:
@@ -34,8 +36,9 @@ class CertificateReport:
 
     def __str__(self) -> str:
         if self.valid:
-            return f"VALID {self.claim} ({self.states:,} states, {self.starts:,} starts)"
-        return f"{'UNDECIDED' if self.undecided else 'INVALID'} {self.reason}"
+            told = f"VALID {self.claim} ({self.states:,} states, {self.starts:,} starts)"
+            return on_one_line(told)
+        return on_one_line(f"{'UNDECIDED' if self.undecided else 'INVALID'} {self.reason}")
 
 
 class RefusedError(Exception):

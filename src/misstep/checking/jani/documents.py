@@ -13,6 +13,7 @@ from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.checking.jani.nodes import Node, items, member, optional
 from misstep.checking.texts import TooDeepError, parse
 
+MAX_MEMBERS = 2**25  # of all lists and objects, counted wherever a file is included
 MAX_INCLUDES = 10_000
 MAX_DEPTH = 900  # chains of operators are nested in JANI
 REMARKS = {"comment", "metadata"}  # keys that do not affect the model
@@ -22,6 +23,7 @@ class Documents:
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
         self._includes = 0
+        self._members = 0
 
     def __contains__(self, path: str) -> bool:
         return str(PurePath(path)) in self._files
@@ -39,6 +41,11 @@ class Documents:
                 f"{path} includes itself, or there are more than {MAX_INCLUDES} includes"
             )
 
+        content = self._files[str(path)]
+        self._members += content.count(b",") + content.count(b"[") + content.count(b"{")
+        if self._members > MAX_MEMBERS:
+            raise ModelError(f"more than {MAX_MEMBERS} values", where=str(path))
+
         def members(pairs: list[tuple[str, Node]]) -> Node:
             """An object, or the file that it stands for; resolved while reading, since texts can be nested deeply."""
             found = dict(pairs)
@@ -50,7 +57,7 @@ class Documents:
                 return self._read(target, (*trail, path)) if str(target) in self._files else found
             return found
 
-        return _parsed(self._files[str(path)], str(path), members)
+        return _parsed(content, str(path), members)
 
 
 def _parsed(content: bytes, name: str, members: Callable[[list[tuple[str, Node]]], Node]) -> Node:

@@ -64,9 +64,8 @@ def build(task: JaniTask, variant: Variant, name: str) -> JaniTask:
     source = task.source
     files = dict(source["files"])
     files[source["path"]] = _with_constants(files[source["path"]], dict(variant.fixed))
-    node = find_property(
-        Documents(files).open(Path(source["path"])), source["property"], Documents(files)
-    )
+    documents = Documents(files, stored=True)
+    node = find_property(documents.open(Path(source["path"])), source["property"], documents)
     prop = dict(node.value)
     prop["expression"] = {
         **prop["expression"],

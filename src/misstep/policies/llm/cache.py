@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from misstep.errors import InputFileError, InputFormatError
+from misstep.files import check_beside
 from misstep.policies.llm.chat import MAX_BODY_BYTES, Reply
 from misstep.tasks.pddl.cache import default_folder
 
@@ -47,7 +48,9 @@ class AnswerCache:
     def _open(self) -> None:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
+            check_beside(self.file.resolve())
             self._database = sqlite3.connect(self.file, timeout=60, isolation_level=None)
+            self._database.execute("PRAGMA trusted_schema = OFF")
             self._prepare(self._database)
         except sqlite3.DatabaseError as error:
             raise self._unusable(error) from None

@@ -34,7 +34,7 @@ def model_file(
     where it is and is named by its whole path.
     """
     source = task.source
-    documents = Documents(source["files"])
+    documents = Documents(source["files"], stored=True)
     node = documents.open(Path(source["path"]))
     chosen = find_property(node, source["property"], documents)
     model: JSON = _whole(node)

@@ -35,6 +35,7 @@ from misstep.reports.exports.files import make_folder
 from misstep.reports.exports.judge import MOST_STATES, enough_for
 from misstep.reports.exports.model import model_file, options_of
 from misstep.reports.exports.names import file_name
+from misstep.tasks.jani.interface import load_interface
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 from misstep.tasks.pddl.translate import translate_sources
@@ -262,6 +263,7 @@ def _model_files(task: JaniTask, key: str) -> tuple[TaskFiles, dict[str, bytes]]
     contents = {f"{folder}/model.jani": model_file(task, interface=_INTERFACE)}
     interface = task.interface_file
     if interface is not None and interface.is_file():
+        load_interface(interface)  # a stranger's model may name any other file of the user here
         copied = read_bytes(interface, _MOST_BYTES, "an interface of networks")
         contents[f"{folder}/{_INTERFACE}"] = copied
     return TaskFiles(

@@ -91,6 +91,10 @@ def _refuse_others(file: Path) -> None:
             return
         if file.is_dir():
             raise InputFileError("this is a folder", where=str(file), expected="a file to write to")
+        if not file.is_file():
+            raise InputFileError(
+                "this is not a regular file", where=str(file), expected="a file to write to"
+            )
         with file.open("rb") as content:
             ours = content.read(len(MARK)) == MARK
     except OSError as error:

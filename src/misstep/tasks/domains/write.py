@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ def write_generated(texts: Mapping[Path, str], kind: str, *, force: bool = False
     try:
         for path in contents:
             path.parent.mkdir(parents=True, exist_ok=True)
-        changed = {path: new for path, new in contents.items() if _read(path) != new}
+        changed = {path: new for path, new in contents.items() if not _holds(path, new)}
         if not force:
             _refuse_to_overwrite(changed, kind)
         _replace_all(changed)
@@ -38,11 +39,11 @@ def write_generated(texts: Mapping[Path, str], kind: str, *, force: bool = False
         ) from error
 
 
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether the file has this content. One of another size is not read, which could be a pipe or never end."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "this is not a regular file", str(path))
+    return path.exists() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def _refuse_to_overwrite(changed: dict[Path, bytes], kind: str) -> None:

@@ -19,16 +19,24 @@ from misstep.files import read_bytes
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 900  # chains of operators are nested in JANI
 MAX_INCLUDES = 10_000
+MAX_MEMBERS = (
+    2**25
+)  # of all lists and objects of a file, about: a file of nothing but lists takes 25 times its size
 # Keys that do not affect the model.
 REMARKS = {"comment", "metadata"}
 
 
 class Documents:
-    """The files of a model. Their content is kept: files may change while the model is in use."""
+    """The files of a model. Their content is kept: files may change while the model is in use.
 
-    def __init__(self, contents: dict[str, bytes] | None = None) -> None:
+    `stored` contents are those of a campaign, which may come from a stranger: no other file is read then, because a
+    model can include any file of the user.
+    """
+
+    def __init__(self, contents: dict[str, bytes] | None = None, *, stored: bool = False) -> None:
         self.contents: dict[str, bytes] = dict(contents or {})
         self._frozen = contents is not None
+        self._stored = stored
         self._parsed: dict[str, Any] = {}
         self._resolved: dict[str, str] = {}
         self._includes = 0
@@ -40,6 +48,9 @@ class Documents:
         """Keep a document that is not in a file."""
         self.contents[name] = content
         self._parsed[name] = parse(content, name)
+
+    def may_read(self, path: Path) -> bool:
+        return not self._stored or str(path) in self.contents
 
     def include(self, path: Path, place: Cursor) -> Any:
         self._includes += 1
@@ -59,6 +70,8 @@ class Documents:
     def _value(self, path: Path) -> Any:
         key = str(path)
         if key not in self._parsed:
+            if not self.may_read(path):
+                raise InputFormatError("the file was not stored with the model", where=key)
             if key not in self.contents or not self._frozen:
                 self.contents[key] = read_bytes(path, MAX_BYTES, "a JANI file")
             self._parsed[key] = parse(self.contents[key], key)
@@ -76,6 +89,10 @@ def parse(content: bytes, name: str) -> Any:
             )
         return result
 
+    if len(content) > MAX_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > MAX_MEMBERS:
+        raise InputFormatError(
+            "the file is too large", where=name, expected=f"at most {MAX_MEMBERS:,} values"
+        )
     try:
         return parse_json(content, members=members, max_depth=MAX_DEPTH)
     except UnicodeDecodeError as error:
@@ -104,17 +121,21 @@ class Cursor:
         self.path = path
         self.value = value
         while isinstance(self.value, dict) and self.value.keys() - REMARKS == {"file"}:
-            self._enter(self.value["file"])
+            if not self._enter(self.value["file"]):
+                break
 
-    def _enter(self, name: Any) -> None:
+    def _enter(self, name: Any) -> bool:
         if not isinstance(name, str):
             self.fail("the name of an included file is not text", "a path")
         target = self.trail[-1].parent / name
+        if not self.documents.may_read(target):
+            return False  # the model did not need it, as in a remark
         if self.documents.resolved(target) in map(self.documents.resolved, self.trail):
             self.fail(f"{name} includes itself", "files that do not include each other in a circle")
         self.value = self.documents.include(target, self)
         self.trail = (*self.trail, target)
         self.path = ""
+        return True
 
     # -- errors -----------------------------------------------------------------------------------
 
@@ -174,6 +195,10 @@ class Cursor:
     def text(self, expected: str = "text") -> str:
         if not isinstance(self.value, str):
             self._wrong(expected)
+        if (
+            "\n" in self.value
+        ):  # all texts of a model are names, and it could say anything on a line of its own
+            self.fail("a text with a line break", expected)
         if not self.value.isascii():
             try:
                 self.value.encode()

@@ -133,7 +133,7 @@ def _in_the_users_words(where: str | None) -> str | None:
 def rebuild(source: Mapping[str, Any]) -> JaniTask:
     """The same task again, from the stored content of its files."""
     rest = {key: value for key, value in source.items() if key not in ("world", "name", "files")}
-    return _build(Documents(source["files"]), source["name"], rest)
+    return _build(Documents(source["files"], stored=True), source["name"], rest)
 
 
 def _build(documents: Documents, name: str, source: Mapping[str, Any]) -> JaniTask:

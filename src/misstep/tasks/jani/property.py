@@ -48,7 +48,7 @@ def find_property(model: Cursor, choice: str | None, documents: Documents) -> Cu
             return _pick(model, [candidate], choice)
     file, _, name = choice.partition("#")
     path = Path(file)
-    if str(path) not in documents.contents and not path.exists():
+    if str(path) not in documents.contents and not (documents.may_read(path) and path.exists()):
         known = [_name(p) for p in _candidates(model)]
         raise UsageError(
             f"there is no property and no file {choice!r}",
