@@ -67,16 +67,16 @@ class AnswerCache:
         database.execute("BEGIN IMMEDIATE")  # another process may be making the table
         (version,) = database.execute("PRAGMA user_version").fetchone()
         found = set(database.execute(_DEFINITIONS))
-        if (version, found) == (0, set()):
-            database.execute(_TABLE)
-            database.execute(f"PRAGMA user_version = {VERSION}")
-        elif (version, found) != (VERSION, _definitions()):
+        if version not in (0, VERSION) or (found and found != _definitions()):
             database.close()
             raise InputFormatError(
                 "the file is another database, or its tables were changed by somebody",
                 where=str(self.file),
                 expected="a new file, or a cache of answers",
             )
+        if not found:
+            database.execute(_TABLE)
+        database.execute(f"PRAGMA user_version = {VERSION}")
         database.execute("COMMIT")
         database.execute("PRAGMA journal_mode = WAL")
 
