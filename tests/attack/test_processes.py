@@ -244,6 +244,21 @@ def test_a_policy_cannot_make_an_exit_code(tmp_path: Path, code: str, jobs: str)
     assert len(done.stdout.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("verb", "world"), [("census", "task"), ("census", "model"), ("prove", "model"), ("risk", "model")]
+)
+def test_a_policy_cannot_make_an_exit_code_of_any_verb(
+    tmp_path: Path, verb: str, world: str
+) -> None:
+    generate("gripper", balls=2).write(tmp_path / "task")
+    generate("one-way-line", cells=4, packages=1).write(tmp_path / "model")
+    (tmp_path / "ends.py").write_text(ENDS["native in a call"])
+    command = [sys.executable, "-m", "misstep", verb, str(tmp_path / world)]
+    policy = ["--policy", f"python:{tmp_path / 'ends.py'}:act"]
+    done = subprocess.run([*command, *policy], capture_output=True, text=True, check=False)
+    assert done.returncode == 33, done.stderr
+
+
 # -- what goes away during a run --------------------------------------------------------------------
 
 
