@@ -245,7 +245,8 @@ def test_a_policy_cannot_make_an_exit_code(tmp_path: Path, code: str, jobs: str)
 
 
 @pytest.mark.parametrize(
-    ("verb", "world"), [("census", "task"), ("census", "model"), ("prove", "model"), ("risk", "model")]
+    ("verb", "world"),
+    [("census", "task"), ("census", "model"), ("prove", "model"), ("risk", "model")],
 )
 def test_a_policy_cannot_make_an_exit_code_of_any_verb(
     tmp_path: Path, verb: str, world: str

@@ -16,7 +16,18 @@ def counted(here: World, spec: str) -> dict[str, int]:
     runner = here.runner(spec)
     oracle = parse_oracle("exact", Workbench(runner, max_steps=None))
     counts = dict.fromkeys(
-        ["states", "solved", "bugs", "fails", "costly", "optimal", "errors", "total_gap", "faults"],
+        [
+            "states",
+            "solved",
+            "bugs",
+            "fails",
+            "costly",
+            "optimal",
+            "errors",
+            "timeouts",
+            "total_gap",
+            "faults",
+        ],
         0,
     )
     for s in range(len(here.space)):
