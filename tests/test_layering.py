@@ -53,7 +53,7 @@ IN_CAMPAIGNS = [
     ["store"],
     ["damage", "nature"],
     ["tables"],
-    ["units", "parts", "lent", "risks", "strategies"],
+    ["units", "parts", "lent", "risks", "strategies", "unasked"],
     ["shared"],
     ["view", "lines"],
     ["confirm"],

@@ -251,6 +251,57 @@ def test_interrupted_while_it_asks_again(
         assert campaign.summary.asked_again == whole.summary.asked_again
 
 
+UNCONFIRMED = """
+import os, random
+if os.environ.get("MEMORY") == "low" and os.environ.get("PYTHONHASHSEED", "0") != "0":
+    raise MemoryError  # in the process that asks again
+def act(state):
+    return random.choice(state.actions if hasattr(state, "actions") else state.labels)
+"""
+
+
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_what_was_not_asked_again_does_not_count(
+    task: Task, tmp_path: Path, world: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unconfirmed.py").write_text(UNCONFIRMED)
+    policy = f"python:{tmp_path / 'unconfirmed.py'}:act"
+    out = tmp_path / "c"
+    monkeypatch.setenv("MEMORY", "low")
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    if world == "planning":
+        campaign = run_campaign(task, policy, pool=30, oracle="exact", out=out)
+    else:
+        campaign = run_campaign(small_model("one-way-line"), policy, runs=50, out=out)
+    summary = campaign.summary
+    assert summary.tested > 0
+    assert (summary.bugs["total"], summary.optimal, summary.faults) == (0, 0, 0)
+    assert summary.unknown == summary.tested
+    assert summary.worst is None
+    assert exit_code(summary) == 21
+    assert {record.verdict for record in campaign.records} == {"UNKNOWN"}
+    assert all(record.faults is None for record in campaign.records)
+    assert campaign.replay().ok
+    monkeypatch.delenv("MEMORY")
+    check_flaky(open_campaign(out, policy).resume())
+
+
+def test_bugs_of_a_function_are_confirmed_before_a_limit_ends_the_work(
+    folder: Path, task: Task
+) -> None:
+    """Round by round; so a limit leaves the bugs of all rounds but the last."""
+    seen = []
+
+    def watch(stage: str, *_: object) -> None:
+        seen.append(stage.rpartition(": ")[2])
+
+    how: dict[str, Any] = {"chunk": 10, "round": 1, "pool": 30}
+    unlimited = of_task(folder, task, "Steady", **how)
+    limited = of_task(folder, task, "Steady", limits={"time": 3600}, progress=watch, **how)
+    assert told(limited) == told(unlimited)
+    assert "judging" in seen[seen.index("asking again") :]
+
+
 def test_flaky_stays_flaky(folder: Path, task: Task) -> None:
     campaign = of_task(folder, task, "Random", pool=40)
     campaign.judge("undo, lookahead(2)")

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import CONFIRM, Findings
+from misstep.campaigns.unasked import without_claims
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.native import NativePolicy
@@ -350,22 +351,7 @@ def is_no_function(findings: Findings) -> bool:
 
 def made_flaky(row: VerdictRow) -> VerdictRow:
     """The verdict without everything that rested on the run; the effort stays."""
-    if row.is_unsolvable:
-        return row
-    is_planning = row.upper is not None or row.lower is not None
-    return row._replace(
-        verdict="FLAKY",
-        kind=None,
-        low=0,
-        high=None,
-        lower=0 if is_planning else None,
-        upper=None,
-        source=None,
-        plan=None,
-        derivation=None,
-        strategy=None,
-        size=None,
-    )
+    return without_claims(row, "FLAKY")
 
 
 __all__ = [

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from misstep.campaigns.rows import RunRow, VerdictRow
 
 CUT = "cut at the step limit"
 LATE = "without an answer in time"
+NOT_ASKED = "judged, but the policy was not asked again yet"
 NOT_CLOSED = "with more permitted runs than were explored"
 NO_PLAN = "without a plan or a proof that there is none"
 NOT_PROVEN = "neither improved nor proven optimal"
@@ -20,6 +21,7 @@ SEARCH = "misstep judge DIR --oracle 'astar(evaluations=100000)' searches furthe
 HELPS = {
     CUT: "--max-steps N follows runs further",
     LATE: "--timeout S waits longer",
+    NOT_ASKED: "misstep test --resume --out DIR asks it",
     NOT_CLOSED: "--permitted-limit N explores more",
     NO_PLAN: SEARCH,
     NOT_PROVEN: SEARCH,
@@ -39,9 +41,14 @@ def reason_of(run: RunRow) -> str:
     return NOT_PROVEN
 
 
-def reasons(verdicts: Iterable[VerdictRow], runs: Mapping[int, RunRow]) -> Counter[str]:
+def reasons(
+    verdicts: Iterable[VerdictRow], runs: Mapping[int, RunRow], unasked: Container[int] = ()
+) -> Counter[str]:
+    """`unasked` are the numbers of states whose verdicts do not count yet."""
     open_ones = (row for row in verdicts if row.verdict == "UNKNOWN" and row.number in runs)
-    return Counter(reason_of(runs[row.number]) for row in open_ones)
+    return Counter(
+        NOT_ASKED if row.number in unasked else reason_of(runs[row.number]) for row in open_ones
+    )
 
 
 def text_of(left_open: Mapping[str, int], folder: str | None) -> str:

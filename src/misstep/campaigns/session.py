@@ -19,6 +19,7 @@ from misstep.campaigns.nature import Nature
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import Settings, check_oracle
 from misstep.campaigns.tables import REMARK, Content
+from misstep.campaigns.unasked import note_asks
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.oracles.trust import require_oracle_trust
@@ -193,7 +194,9 @@ def check_identity(
             _note_nature(content, Nature(kind, policy.chooser))
         if policy.environment:  # what its code read while it was loaded
             content.store.set_meta("environment", json.dumps(dict(policy.environment)))
-        return asking_of(policy, settings)
+        asking = asking_of(policy, settings)
+        note_asks(content.store, asking.asks)
+        return asking
     finally:
         if isinstance(source, str):
             policy.close()

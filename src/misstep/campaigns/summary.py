@@ -17,6 +17,7 @@ from misstep.campaigns.risks import read_risks
 from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
+from misstep.campaigns.unasked import Unasked, read_unasked
 from misstep.campaigns.view import make_view, radius_of, rank
 from misstep.campaigns.worst import counted, sentence, severity
 
@@ -199,6 +200,7 @@ def _cannot_tell(totals: dict[str, Any]) -> bool:
         and unsafe == totals["runs"]
         and not totals["bugs"]["total"]
         and not totals["unknown"]
+        and not totals["flaky"]
     )
 
 
@@ -247,7 +249,8 @@ class _Counter:
     def add(self, findings: Findings) -> None:
         self.candidate = None
         best: dict[int, VerdictRow] = {}
-        for verdict in findings.verdicts():
+        verdicts, unasked = _counting(findings)
+        for verdict in verdicts:
             own_counts = self.by_oracle.setdefault(verdict.oracle, dict.fromkeys(JUDGED, 0))
             own_counts["tested"] += 1
             own_counts[_counted_as(verdict)] += 1
@@ -258,7 +261,9 @@ class _Counter:
         own = dict.fromkeys(COUNTS, 0)
         own["states"] = findings.state_count()
         own["tested"] = len(best)
-        own["faults"] = len({(f.state, f.decision) for f in findings.faults()})
+        counts = None if unasked is None else unasked.asked
+        faults = [own for own in findings.faults() if counts is None or own.run in counts]
+        own["faults"] = len({(f.state, f.decision) for f in faults})
         own["asked_again"] = findings.asked_again()
         own["contradictions"] = len(findings.contradictions())
         for verdict in best.values():
@@ -271,7 +276,9 @@ class _Counter:
                     self.radii[interval_text(radius)] += 1
         if self.world == PLANNING:
             self._count_runs(findings.name, runs, own)
-            self.left_open += left_open.reasons(best.values(), {run.number: run for run in runs})
+            held = () if unasked is None else unasked.held
+            known_runs = {run.number: run for run in runs}
+            self.left_open += left_open.reasons(best.values(), known_runs, held)
         else:
             self._count_fuzzed(findings, own)
             self.blames.append(_blame(findings, runs, best))
@@ -362,7 +369,7 @@ class _Counter:
 def blame_of(findings: Findings) -> Blame:
     """Where the faults of a model's unsafe runs lie."""
     best: dict[int, VerdictRow] = {}
-    for verdict in findings.verdicts():
+    for verdict in _counting(findings)[0]:
         known = best.get(verdict.number)
         if known is None or rank(verdict) > rank(known):
             best[verdict.number] = verdict
@@ -374,6 +381,16 @@ def _blame(findings: Findings, runs: list[RunRow], best: Mapping[int, VerdictRow
         row.state: best[row.number].verdict for row in findings.states() if row.number in best
     }
     return blame(runs, findings.faults(), verdicts)
+
+
+def _counting(findings: Findings) -> tuple[list[VerdictRow], Unasked | None]:
+    """The verdicts, as the records have them, and which of them do not count yet."""
+    rows, unasked = findings.verdicts(), read_unasked(findings)
+    if unasked is not None:
+        states = {row.number: row for row in findings.states()}
+        runs = {run.number: run for run in findings.runs()}
+        rows = list(unasked.left(rows, states, runs))
+    return rows, unasked
 
 
 def _counted_as(verdict: VerdictRow) -> str:

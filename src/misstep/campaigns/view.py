@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -45,6 +45,7 @@ from misstep.campaigns.shared import SharedStrategies
 from misstep.campaigns.signatures import family_of
 from misstep.campaigns.states import check_values, state_of
 from misstep.campaigns.tables import Content, Findings
+from misstep.campaigns.unasked import Unasked, read_unasked
 from misstep.errors import InputFormatError
 from misstep.oracles import values
 from misstep.tasks.jani.task import JaniTask
@@ -93,6 +94,7 @@ class View(ABC):
         self.version: tuple[int, int] | None = None  # of the store, when that was read
         self.chooser: str | None = None
         self.contradicted: dict[Values, ContradictionRow] = {}
+        self.unasked: Unasked | None = None
         # Facts of the states of `faults`, by the identity of the row: a run may lead through many records.
         self.said: dict[int, tuple[str, ...]] = {}
 
@@ -100,8 +102,15 @@ class View(ABC):
         """Use the rows of a part for the next records."""
         self.states.update((state.number, state) for state in part.states)
         self.runs = {run.number: run for run in part.runs}
+        version = self.findings.store.version
+        if version != self.version:
+            self.version = version
+            self.read_common()
+        verdicts: Iterable[VerdictRow] = part.verdicts
+        if self.unasked is not None:
+            verdicts = self.unasked.left(verdicts, self.states, self.runs)
         self.verdicts = {}
-        for verdict in part.verdicts:
+        for verdict in verdicts:
             self.verdicts.setdefault(verdict.number, []).append(verdict)
         self.best = {number: _best_of(own) for number, own in self.verdicts.items()}
         self.faults = {}
@@ -109,15 +118,12 @@ class View(ABC):
             self.faults.setdefault(fault.run, []).append(fault)
         self.said = {}
         self.blamed = part.blamed
-        version = self.findings.store.version
-        if version != self.version:
-            self.version = version
-            self.read_common()
 
     def read_common(self) -> None:
         """Read what all parts share; again only if something was written meanwhile."""
         self.chooser = read_nature(self.findings.store).pair
         self.contradicted = {row.state: row for row in self.findings.contradictions()}
+        self.unasked = read_unasked(self.findings)
 
     def records(self) -> Iterator[Record]:
         for part in read_parts(self.findings):
