@@ -263,8 +263,8 @@ def _plan(task: Task, space: StateSpace, start: State) -> list[str]:
 
 def _answers(trace: Trace) -> list[int]:
     """What the policy said on the run, step by step; also where it ended the run by naming no operator that applies."""
-    last = {"stuck": [NO_ACTION], "inapplicable": [trace.named]}.get(trace.outcome, [])
-    return trace.operators + [answer for answer in last if answer is not None]
+    last = NO_ACTION if trace.outcome == "stuck" else trace.named
+    return trace.operators if last is None else [*trace.operators, last]
 
 
 def _rows(states: list[State]) -> States:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -374,7 +374,7 @@ class _Search:
         proof.verdict, proof.certificate = PROVEN, content
         self.proof.states = len(ids) if proof.method == "all" else proof.states
 
-    def _ask_again(self, said: list[Said]) -> list[Contradiction]:
+    def _ask_again(self, said: Sequence[Said]) -> list[Contradiction]:
         seconds = self._limits(None)["seconds"]
         return ask_again(self.task, self.policy, said, self.settings.seed, seconds)
 
