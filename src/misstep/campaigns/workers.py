@@ -39,7 +39,7 @@ from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
-from misstep.kept import NOT_FROM_HERE
+from misstep.kept import NOT_FROM_HERE, leave
 from misstep.policies.service import share
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -412,6 +412,7 @@ def main(fd: int) -> None:
     if shares:
         share()
     _serve(connection, worker, memory_mb, parent)
+    leave(0)
 
 
 class _Fork:

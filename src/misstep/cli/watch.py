@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import NoReturn
 
@@ -52,7 +53,11 @@ def watched(arguments: Sequence[str]) -> Report:
     own = os.getpid()
 
     def report(code: int) -> None:
-        if os.getpid() == own:
+        if os.getpid() != own:
+            return
+        with suppress(
+            OSError
+        ):  # a policy has closed it: then the parent says that this process ended by itself
             os.write(tell, bytes([code & 255]))
 
     return report

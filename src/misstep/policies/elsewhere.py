@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from misstep.errors import MisstepError, PolicyCrashError, TimeLimitError
-from misstep.kept import NOT_FROM_HERE, start
+from misstep.kept import NOT_FROM_HERE, leave, start
 from misstep.policies.policy import Operators, States
 from misstep.tasks.task import Task
 
@@ -67,6 +67,7 @@ def main(folder: str, function: str) -> None:
     except MisstepError as error:
         found = error
     (Path(folder) / "answer").write_bytes(pickle.dumps(found))
+    leave(0)
 
 
 def decide_elsewhere(
