@@ -31,6 +31,14 @@ def _stop(*_: object) -> None:
         os._exit(CODE)
 
 
+def _has_threads() -> bool:
+    """Whether Python would wait for a thread before it ends; a policy may have started one that never does."""
+    import threading
+
+    ours = threading.current_thread()
+    return any(own is not ours and not own.daemon for own in threading.enumerate())
+
+
 def main() -> None:
     global _report
     # If Ctrl-C is ignored at the start (`nohup`, a background job), it stays ignored.
@@ -49,7 +57,12 @@ def main() -> None:
             signal.signal(signal.SIGINT, interrupt_once)
         command()
     except SystemExit as stop:
-        _report(stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1)
+        code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        _report(code)
+        if _has_threads():
+            from misstep.kept import leave
+
+            leave(code)
         raise
     except KeyboardInterrupt:
         if not quiet:

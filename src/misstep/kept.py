@@ -118,6 +118,17 @@ def adopt_orphans() -> None:
     _prctl(_SET_SUBREAPER, 1)
 
 
+def leave(code: int) -> NoReturn:
+    """End this process as `sys.exit` does, but without waiting for threads: those of a policy may never end."""
+    import atexit
+
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
 def _prctl(option: int, value: int) -> None:
     with contextlib.suppress(ImportError, OSError, AttributeError):  # not on Linux
         import ctypes
@@ -244,4 +255,12 @@ if __name__ == "__main__":
     _keep(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:])
 
 
-__all__ = ["NOT_FROM_HERE", "Kept", "adopt_orphans", "end_children", "end_with_parent", "start"]
+__all__ = [
+    "NOT_FROM_HERE",
+    "Kept",
+    "adopt_orphans",
+    "end_children",
+    "end_with_parent",
+    "leave",
+    "start",
+]

@@ -244,6 +244,42 @@ def test_a_policy_cannot_make_an_exit_code(tmp_path: Path, code: str, jobs: str)
     assert len(done.stdout.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("verb", "world"),
+    [("census", "task"), ("census", "model"), ("prove", "model"), ("risk", "model")],
+)
+def test_a_policy_cannot_make_an_exit_code_of_any_verb(
+    tmp_path: Path, verb: str, world: str
+) -> None:
+    generate("gripper", balls=2).write(tmp_path / "task")
+    generate("one-way-line", cells=4, packages=1).write(tmp_path / "model")
+    (tmp_path / "ends.py").write_text(ENDS["native in a call"])
+    command = [sys.executable, "-m", "misstep", verb, str(tmp_path / world)]
+    policy = ["--policy", f"python:{tmp_path / 'ends.py'}:act"]
+    done = subprocess.run([*command, *policy], capture_output=True, text=True, check=False)
+    assert done.returncode == 33, done.stderr
+
+
+WAITS = """
+import threading, time
+threading.Thread(target=lambda: time.sleep(600)).start()
+def act(state): return state.actions[0]
+"""
+
+
+@pytest.mark.parametrize("words", [("test", "--pool", "3"), ("census",)])
+def test_a_thread_of_a_policy_does_not_keep_a_command(tmp_path: Path, words: tuple[str]) -> None:
+    """Not the process of the command, and not those that ask the policy again."""
+    generate("gripper", balls=2).write(tmp_path / "task")
+    (tmp_path / "waits.py").write_text(WAITS)
+    command = [sys.executable, "-m", "misstep", *words, str(tmp_path / "task")]
+    command += ["--policy", f"python:{tmp_path / 'waits.py'}:act"]
+    if words[0] == "test":
+        command += ["--out", str(tmp_path / "c")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 1, done.stderr
+
+
 # -- what goes away during a run --------------------------------------------------------------------
 
 

@@ -296,7 +296,7 @@ def test_bugs_count_once_the_policy_was_asked_again(
     campaign = open_campaign(out)
     assert bugs > 0
     assert campaign.summary.left_open[NOT_CONFIRMED] >= bugs
-    assert f"{NOT_CONFIRMED}; --resume asks it" in str(campaign.summary)
+    assert f"{NOT_CONFIRMED}; misstep test --resume --out {out} asks it" in str(campaign.summary)
     record = next(own for own in campaign.records if own.source == NOT_ASKED_AGAIN)
     assert (record.verdict, record.kind, record.witness.type) == ("UNKNOWN", None, "none")
     assert campaign.record(record.id) == record
@@ -319,6 +319,57 @@ def test_bugs_of_before_still_count_while_a_campaign_grows(
     summary = open_campaign(tmp_path / "c").summary
     assert summary.bugs["total"] == before
     assert summary.left_open[NOT_CONFIRMED] > 0
+
+
+UNCONFIRMED = """
+import os, random
+if os.environ.get("MEMORY") == "low" and os.environ.get("PYTHONHASHSEED", "0") != "0":
+    raise MemoryError  # in the process that asks again
+def act(state):
+    return random.choice(state.actions if hasattr(state, "actions") else state.labels)
+"""
+
+
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_what_was_not_asked_again_does_not_count(
+    task: Task, tmp_path: Path, world: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unconfirmed.py").write_text(UNCONFIRMED)
+    policy = f"python:{tmp_path / 'unconfirmed.py'}:act"
+    out = tmp_path / "c"
+    monkeypatch.setenv("MEMORY", "low")
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    if world == "planning":
+        campaign = run_campaign(task, policy, pool=30, oracle="exact", out=out)
+    else:
+        campaign = run_campaign(small_model("one-way-line"), policy, runs=50, out=out)
+    summary = campaign.summary
+    assert summary.tested > 0
+    assert (summary.bugs["total"], summary.optimal, summary.faults) == (0, 0, 0)
+    assert summary.unknown == summary.tested
+    assert summary.worst is None
+    assert exit_code(summary) == 21
+    assert {record.verdict for record in campaign.records} == {"UNKNOWN"}
+    assert all(record.faults is None for record in campaign.records)
+    assert campaign.replay().ok
+    monkeypatch.delenv("MEMORY")
+    check_flaky(open_campaign(out, policy).resume())
+
+
+def test_bugs_of_a_function_are_confirmed_before_a_limit_ends_the_work(
+    folder: Path, task: Task
+) -> None:
+    """Round by round; so a limit leaves the bugs of all rounds but the last."""
+    seen = []
+
+    def watch(stage: str, *_: object) -> None:
+        seen.append(stage.rpartition(": ")[2])
+
+    how: dict[str, Any] = {"chunk": 10, "round": 1, "pool": 30}
+    unlimited = of_task(folder, task, "Steady", **how)
+    limited = of_task(folder, task, "Steady", limits={"time": 3600}, progress=watch, **how)
+    assert told(limited) == told(unlimited)
+    assert "judging" in seen[seen.index("asking again") :]
 
 
 def test_flaky_stays_flaky(folder: Path, task: Task) -> None:

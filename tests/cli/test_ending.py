@@ -101,9 +101,11 @@ def test_what_the_worst_case_cannot_tell_needs_states_that_were_decided(tmp_path
     test = ("test", model, "--policy", "first", "--runs", "5")
     note = "does not distinguish policies"
     assert note in misstep(*test, "-o", tmp_path / "all").stderr
-    totals = {"outcomes": {"unsafe": 5}, "runs": 5, "bugs": {"total": 0}, "unknown": 0}
+    counts = {"runs": 5, "bugs": {"total": 0}, "unknown": 0, "flaky": 0}
+    totals = {"outcomes": {"unsafe": 5}, **counts}
     assert _cannot_tell({**totals, "tested": 9})
     assert not _cannot_tell({**totals, "tested": 0})
+    assert not _cannot_tell({**totals, "tested": 9, "flaky": 9})
 
 
 def test_a_limit_is_named() -> None:

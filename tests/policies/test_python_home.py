@@ -67,6 +67,26 @@ def f(state): return 1
         sys.modules.pop("made_by_hand", None)
 
 
+def test_a_folder_that_the_code_changes_to_is_its_own(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the paths that the user gave to the command would lead elsewhere."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "number").write_text("3")
+    at_import = """import os
+from pathlib import Path
+os.chdir('data')
+def f(state): return int(Path('number').read_text())
+"""
+    in_a_call = "import os\ndef f(state):\n    os.chdir('/')\n    return 1\n"
+    monkeypatch.chdir(write(tmp_path, early=at_import, late=in_a_call))
+    policies = [load_policy(f"python:{name}.py:f", task) for name in ("early", "late")]
+    for _ in range(2):
+        decided = [int(own.decide(rows([task.initial_state])).operators[0]) for own in policies]
+        assert decided == [3, 1]
+        assert Path.cwd() == tmp_path
+
+
 def test_an_edit_within_the_same_second_counts(task: Task, tmp_path: Path) -> None:
     file, found = tmp_path / "mine.py", []
     for number in (1, 2):

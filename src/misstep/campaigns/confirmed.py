@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from misstep.campaigns.rows import StateRow, VerdictRow
+from misstep.campaigns.rows import FaultRow, StateRow, VerdictRow
 from misstep.campaigns.store import Store
 from misstep.campaigns.tables import Findings
 
@@ -76,6 +76,12 @@ def reported_verdicts(findings: Findings, states: Iterable[StateRow]) -> list[Ve
     return confirmed.reported(rows, {state.number: state for state in states})
 
 
+def reported_faults(findings: Findings) -> list[FaultRow]:
+    """The faults of a task on runs of bugs that may be reported."""
+    confirmed, rows = read_confirmed(findings), findings.faults()
+    return rows if confirmed is None else [row for row in rows if row.run in confirmed.of_bugs]
+
+
 def withdrawn(row: VerdictRow, verdict: str) -> VerdictRow:
     """The verdict without everything that rested on the run; the effort stays."""
     is_planning = row.upper is not None or row.lower is not None
@@ -103,6 +109,7 @@ __all__ = [
     "Confirmed",
     "note_asking",
     "read_confirmed",
+    "reported_faults",
     "reported_verdicts",
     "withdrawn",
 ]

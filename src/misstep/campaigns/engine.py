@@ -21,7 +21,7 @@ from misstep.campaigns.models.stages import model_stages
 from misstep.campaigns.planning.stages import blame_early, forget_early_blame, planning_stages
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import PLANNING, Settings
-from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
+from misstep.campaigns.tables import CONFIRM, LIMIT, REMARK, Content, Findings
 from misstep.campaigns.uninterrupted import listening
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.campaigns.view import read_records
@@ -174,17 +174,33 @@ class Engine:
 
     def _rounds(self, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
         for stage in self._stages(findings, self.oracles):
-            judges = self.until is not None and stage.name.startswith(JUDGE)
-            if judges:
+            judges = stage.name.startswith(JUDGE)
+            looks = judges and self.until is not None
+            if looks:
                 yield from self._look(findings, stage)  # what a session before this one has found
             for units in stage.rounds():
                 if self.ended:
                     return
                 yield stage, units
-                if judges and units:
+                if looks and units:
                     yield from self._look(findings, stage)
+                elif judges and units and self._may_end_early:
+                    yield from self._confirm(findings, stage)
             if self.ended:
                 return
+
+    @property
+    def _may_end_early(self) -> bool:
+        """Whether a limit may end the work. Only bugs that were confirmed by then count, so none must wait long."""
+        limited = self.limits.time is not None or self.limits.task_time is not None
+        return limited and self.asking.asks
+
+    def _confirm(self, findings: Findings, judge: Stage) -> Iterator[tuple[Stage, Sequence[Unit]]]:
+        """Ask the policy again about what was judged until now."""
+        for stage in self._stages(findings, [judge.name.removeprefix(JUDGE)]):
+            if stage.name == CONFIRM:
+                for units in stage.rounds():
+                    yield stage, units
 
     def _stages(self, findings: Findings, oracles: Sequence[str]) -> Iterator[Stage]:
         make = planning_stages if self.settings.world == PLANNING else model_stages

@@ -25,7 +25,7 @@ HELPS = {
     NOT_CLOSED: "--permitted-limit N explores more",
     NO_PLAN: SEARCH,
     NOT_PROVEN: SEARCH,
-    NOT_CONFIRMED: "--resume asks it",
+    NOT_CONFIRMED: "misstep test --resume --out DIR asks it",
 }
 
 

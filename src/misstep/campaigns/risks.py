@@ -102,7 +102,10 @@ def risk_from_starts(
     policy = policy_of(task)
     assert isinstance(policy, LabelPolicy)
     try:
-        return RiskAnalysis(task, policy, settings, engine=policy.engine).run()
+        analysis = RiskAnalysis(task, policy, settings, engine=policy.engine)
+        analysis.run()
+        analysis.require_function(policy)
+        return analysis.report()
     finally:
         policy.close()
 

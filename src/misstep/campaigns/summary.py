@@ -10,7 +10,7 @@ from typing import Any
 
 from misstep.campaigns import left_open
 from misstep.campaigns.batches import distribution, text_of
-from misstep.campaigns.confirmed import reported_verdicts
+from misstep.campaigns.confirmed import reported_faults, reported_verdicts
 from misstep.campaigns.metrics.blame import Blame, blame, together
 from misstep.campaigns.metrics.blame import text_of as blame_text
 from misstep.campaigns.records import KINDS, contradiction_text, interval_text
@@ -200,6 +200,7 @@ def _cannot_tell(totals: dict[str, Any]) -> bool:
         and unsafe == totals["runs"]
         and not totals["bugs"]["total"]
         and not totals["unknown"]
+        and not totals["flaky"]
     )
 
 
@@ -259,7 +260,7 @@ class _Counter:
         own = dict.fromkeys(COUNTS, 0)
         own["states"] = findings.state_count()
         own["tested"] = len(best)
-        own["faults"] = len({(f.state, f.decision) for f in findings.faults()})
+        own["faults"] = len({(f.state, f.decision) for f in reported_faults(findings)})
         own["asked_again"] = findings.asked_again()
         own["contradictions"] = len(findings.contradictions())
         for verdict in best.values():
@@ -375,7 +376,7 @@ def _blame(findings: Findings, runs: list[RunRow], best: Mapping[int, VerdictRow
     verdicts = {
         row.state: best[row.number].verdict for row in findings.states() if row.number in best
     }
-    return blame(runs, findings.faults(), verdicts)
+    return blame(runs, reported_faults(findings), verdicts)
 
 
 def _counted_as(verdict: VerdictRow) -> str:

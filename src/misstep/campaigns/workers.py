@@ -39,7 +39,7 @@ from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
-from misstep.kept import NOT_FROM_HERE
+from misstep.kept import NOT_FROM_HERE, leave
 from misstep.policies.service import share
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -357,7 +357,11 @@ class Processes(Workers):
         for own in self._processes:
             # An idle process ends when its connection closes, and ends its policy too.
             own.connection.close()
-            if own.unit is not None and own.child.poll() is None:
+            if own.child.poll() is not None:
+                continue
+            if not own.sent:
+                own.child.kill()  # it may still be importing, and has loaded no policy that it would have to end
+            elif own.unit is not None:
                 own.child.terminate()
         for own in self._processes:
             if not _wait(own.child, 5 if own.unit is None else 0.5):
@@ -408,6 +412,7 @@ def main(fd: int) -> None:
     if shares:
         share()
     _serve(connection, worker, memory_mb, parent)
+    leave(0)
 
 
 class _Fork:

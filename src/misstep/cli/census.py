@@ -38,7 +38,7 @@ from misstep.cli.output import (
     remark,
     search_progress,
 )
-from misstep.errors import Interrupted, UsageError
+from misstep.errors import Interrupted, PolicyCrashError, PolicyTimeoutError, UsageError
 from misstep.escaping import escaped
 
 # What is not clear from its name in the code.
@@ -155,7 +155,18 @@ def census_command(context: typer.Context, what: What, sharing: Sharing, models:
         print_json(counts)
     else:
         _print(counts)
-    return 1 if bugs else 0
+    return _exit_code(counts, bugs)
+
+
+def _exit_code(counts: dict[str, Any], bugs: int) -> int:
+    """That of a policy, whose crashes and time-outs leave open what it does there."""
+    if bugs:
+        return 1
+    own = counts.get("policy")
+    of_policy = own if isinstance(own, dict) else {}
+    if of_policy.get("errors"):
+        return PolicyCrashError.exit_code
+    return PolicyTimeoutError.exit_code if of_policy.get("timeouts") else 0
 
 
 # -- many tasks -----------------------------------------------------------------------------------
@@ -214,7 +225,7 @@ def _many(
 
 
 def _tell_many(rows: list[tuple[str, Json]], as_json: bool) -> int:
-    """Print all results; return 1 if there are bugs, else the exit code of the first failed task."""
+    """Print all results; return 1 if there are bugs, else the exit code of the first task that has another one."""
     from misstep.experiments.apart import FAILURE
 
     failed = {name: row for name, row in rows if FAILURE in row}
@@ -229,10 +240,13 @@ def _tell_many(rows: list[tuple[str, Json]], as_json: bool) -> int:
             remark(f"{escaped(name)}: {escaped(row[FAILURE])}")
         if failed:
             remark(f"{len(failed)} of {len(rows)} tasks have no census")
-    codes = [int(row["exit_code"]) for row in failed.values()]
+    codes = [
+        int(row["exit_code"]) if FAILURE in row else _exit_code(row["counts"], row["bugs"])
+        for _, row in rows
+    ]
     if Interrupted.exit_code in codes:
         return Interrupted.exit_code
-    return 1 if bugs else next(iter(codes), 0)
+    return 1 if bugs else next(filter(None, codes), 0)
 
 
 def _print_many(counts: list[dict[str, Any]]) -> None:

@@ -141,6 +141,8 @@ def risk_command(
     try:
         analysis = RiskAnalysis(loaded, handle, settings)
         stopped = _work(analysis)
+        if not stopped:
+            analysis.require_function(handle)
         report = analysis.report()
     finally:
         handle.close()
@@ -151,7 +153,9 @@ def risk_command(
         _print(loaded, report, what.rows)
         for text in report.remarks:
             remark(f"Note: {text}.")
-    return INTERRUPTED if stopped else _exit_code(report, what.min_size)
+    if stopped:
+        return INTERRUPTED
+    return UNDECIDED if analysis.unasked else _exit_code(report, what.min_size)
 
 
 def _settings(what: What, exploring: Exploring, drawing: Drawing) -> RiskSettings:

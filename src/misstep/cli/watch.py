@@ -1,4 +1,4 @@
-"""Run a command that asks a policy in a child process, and watch how that process ends.
+"""Run a command that may ask a policy in a child process, and watch how that process ends.
 
 The code of a policy runs in the process of the command. Its native part can end that process with any exit code, also
 with those that mean "nothing found" and "bugs found", and nothing in the same process can notice. So the command works
@@ -15,23 +15,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import NoReturn
 
-# Commands that may ask a policy in their own process.
-ASKING = {
-    "check-policy",
-    "compare",
-    "explain",
-    "judge",
-    "replay",
-    "retest",
-    "run",
-    "select",
-    "serve-policy",
-    "shrink",
-    "test",
-}
+# Commands that run nothing but our own code. All others may ask a policy in their own process, or run code of installed
+# packages there.
+UNWATCHED = {"", "doctor", "dominance", "generate", "list", "plan", "records"}
 _HANDED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
@@ -43,7 +33,7 @@ Report = Callable[[int], None]
 def watched(arguments: Sequence[str]) -> Report:
     """Fork. Returns in the child, with the function that it must call at its end; the parent never returns."""
     verb = next((word for word in arguments if not word.startswith("-")), "")
-    if verb not in ASKING or "--debug" in arguments or "_MISSTEP_COMPLETE" in os.environ:
+    if verb in UNWATCHED or "--debug" in arguments or "_MISSTEP_COMPLETE" in os.environ:
         return lambda _: None
     from misstep.kept import adopt_orphans, end_with_parent
 
@@ -63,7 +53,11 @@ def watched(arguments: Sequence[str]) -> Report:
     own = os.getpid()
 
     def report(code: int) -> None:
-        if os.getpid() == own:
+        if os.getpid() != own:
+            return
+        with suppress(
+            OSError
+        ):  # a policy has closed it: then the parent says that this process ended by itself
             os.write(tell, bytes([code & 255]))
 
     return report

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from misstep._core import StateSpace
 from misstep.errors import UsageError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, TIMED_OUT, Policy
+from misstep.runs.again import require_declared, require_function
 from misstep.runs.outcomes import OUTCOMES
 from misstep.runs.runner import PolicyRunner
 from misstep.safety.census import SafetyCensus, safety_census
@@ -38,7 +40,8 @@ class PolicyCensus:
     fails: int  # bugs where it does not, although the goal can be reached
     costly: int  # bugs where it does, at more than the least cost
     optimal: int  # nothing better exists
-    errors: int  # the policy crashed or gave no answer in time on the way, so nobody knows
+    errors: int  # the policy crashed on the way, so nobody knows
+    timeouts: int  # it gave no answer in time on the way, so nobody knows
     total_gap: int  # over the costly ones
     faults: int  # decisions that lose something: cost + h*(successor) > h*(state)
 
@@ -64,7 +67,8 @@ def census(
     `task` is anything that `load_task` takes, and `policy` anything that `load_policy` takes. For a planning task, the
     result has states, dead ends and distances (`Census`), and with a policy also its bugs and faults over all states
     (`PolicyCensus`). For a model, it has safe and unsafe states, and the bugs and faults of the policy (default:
-    `first`) (`SafetyCensus`); `inapplicable` is as in `load_policy`. Reaching a limit raises an error.
+    `first`) (`SafetyCensus`); `inapplicable` is as in `load_policy`. Reaching a limit raises an error, and so does a
+    policy that is not a function of the state.
     """
     loaded = load_task(task)
     limits: dict[str, Any] = {
@@ -76,12 +80,13 @@ def census(
     if isinstance(loaded, Task):
         if inapplicable is not None:
             raise UsageError("inapplicable is an option of models", where=loaded.name)
+        began = monotonic()
         space = state_space(loaded, **limits)
         if policy is None:
             return Census.of(space)
         subject = load_policy(policy, loaded)
         try:
-            return policy_census(subject, space, progress)
+            return policy_census(subject, space, progress, time_limit, began)
         finally:
             if subject is not policy:
                 subject.close()
@@ -115,32 +120,47 @@ def _checked(name: str, limit: float | None) -> float | None:
 
 
 def policy_census(
-    policy: Policy, space: StateSpace, progress: Callable[..., None] | None = None
+    policy: Policy,
+    space: StateSpace,
+    progress: Callable[..., None] | None = None,
+    time_limit: float | None = None,
+    began: float | None = None,
 ) -> PolicyCensus:
-    """Run the policy from every state of a state space and compare with h*."""
+    """Run the policy from every state of a state space and compare with h*.
+
+    The time limit counts from a `monotonic` time, by default from now.
+    """
+    require_declared(policy.spec, policy.deterministic)
     runner = PolicyRunner(policy)
+    began = monotonic() if began is None else began
+    runner.limit(time_limit, began)
     # A new graph numbers the states as the space does, and no run leaves the space.
-    ends = runner.run(space.states(), None, progress)
+    states = space.states()
+    ends = runner.run(states, None, progress)
     here = space.is_goal == 0
+    said = runner.graph.decisions(ends.ids[here]).tolist()
+    left = None if time_limit is None else max(0.0, time_limit - monotonic() + began)
+    require_function(policy, states[here], said, seconds=left)
     h_star = space.h_star
     solvable = np.isfinite(h_star)
     outcome = {name: ends.outcomes == number for number, name in enumerate(OUTCOMES)}
-    unanswered = outcome["error"] | outcome["timeout"]
-    error = unanswered & solvable & here
-    fails = ~outcome["goal"] & ~unanswered & solvable & here
+    error = outcome["error"] & solvable & here
+    late = outcome["timeout"] & solvable & here
+    fails = ~outcome["goal"] & ~outcome["error"] & ~outcome["timeout"] & solvable & here
     costly = outcome["goal"] & (ends.costs > h_star) & here
     bugs = int(np.count_nonzero(fails)) + int(np.count_nonzero(costly))
-    errors = int(np.count_nonzero(error))
-    states = int(np.count_nonzero(here))
+    errors, timeouts = int(np.count_nonzero(error)), int(np.count_nonzero(late))
+    count = int(np.count_nonzero(here))
     return PolicyCensus(
         of_task=Census.of(space),
-        states=states,
+        states=count,
         solved=int(np.count_nonzero(outcome["goal"] & here)),
         bugs=bugs,
         fails=int(np.count_nonzero(fails)),
         costly=int(np.count_nonzero(costly)),
-        optimal=states - bugs - errors,
+        optimal=count - bugs - errors - timeouts,
         errors=errors,
+        timeouts=timeouts,
         total_gap=int((ends.costs[costly] - h_star[costly]).sum()),
         faults=int(np.count_nonzero(_faults(runner, ends.ids, h_star) & solvable & here)),
     )
@@ -157,7 +177,7 @@ def _faults(
     after = np.full(len(ids), np.inf)
     moves = successors >= 0
     after[moves] = costs[decisions[moves]] + h_star[successors[moves]]
-    loses: NDArray[np.bool_] = (after > h_star) & ~np.isin(decisions, (FAILED, TIMED_OUT))
+    loses: NDArray[np.bool_] = (after > h_star) & (decisions != FAILED) & (decisions != TIMED_OUT)
     return loses
 
 

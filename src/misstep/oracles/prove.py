@@ -15,7 +15,6 @@ the goal: each decision leads to a state of smaller rank.
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,12 +28,11 @@ from misstep.checking.certificates import check_planning, read_certificate
 from misstep.checking.certificates.planning import CLAIMS, FIRST
 from misstep.checking.certificates.planning import DEAD_END as DEAD
 from misstep.errors import BudgetLimitError, MemoryLimitError, TimeLimitError, UsageError
-from misstep.policies.elsewhere import decide_elsewhere
 from misstep.policies.native import NativePolicy
-from misstep.policies.policy import Policy, States
+from misstep.policies.policy import NO_ACTION, Policy, States
+from misstep.runs.again import SAMPLE, contradicted, sampled
 from misstep.runs.outcomes import OUTCOMES
 from misstep.runs.runner import PolicyRunner, Trace
-from misstep.safety.prove.again import SAMPLE, sampled
 from misstep.safety.prove.certificate import CHECKED_STATES, CHUNK, ColumnKind, packed
 from misstep.safety.prove.result import (
     BUG,
@@ -50,7 +48,7 @@ from misstep.tasks.census import DEFAULT_MAX_STATES, state_space
 from misstep.tasks.task import State, Task
 
 SCOPES = ("all", "runs")
-STARTS = 10_000  # runs between two looks at the clock
+STARTS = 10_000  # runs at once
 GOAL, ERROR, TIMEOUT = (OUTCOMES.index(name) for name in ("goal", "error", "timeout"))
 
 ENDINGS = {TimeLimitError: "time", MemoryLimitError: "memory", BudgetLimitError: "states"}
@@ -94,6 +92,7 @@ class _Search:
         self.task, self.policy, self.settings, self.progress = task, policy, settings, progress
         self.began = time.monotonic()
         self.runner = PolicyRunner(policy)
+        self.runner.limit(settings.time_limit, self.began)
         self.proof = Proof(
             UNKNOWN, CLAIMS[settings.scope], task.name, policy.spec, starts=1, method=settings.scope
         )
@@ -125,7 +124,7 @@ class _Search:
     def _own_run(self) -> None:
         trace = self.runner.trace(self.task.initial_state, None)
         self.proof.states = len(trace.states)
-        if self._unanswered(trace) or self._contradicted(_rows(trace.states), trace.operators):
+        if self._unanswered(trace) or self._contradicted(_rows(trace.states), _answers(trace)):
             return
         if trace.outcome != "goal":
             self._failed(trace, self._space())
@@ -149,7 +148,6 @@ class _Search:
             rows = tested[first : first + STARTS]
             ends = self.runner.run(states[rows], None, self.progress)
             outcomes[rows], steps[rows] = ends.outcomes, ends.steps
-            self._look_at_the_clock()
         failing = np.flatnonzero(outcomes != GOAL)
         if len(failing):
             self._report(space, states, failing, outcomes)
@@ -163,15 +161,6 @@ class _Search:
         codes = np.where(solvable, np.where(space.is_goal != 0, 0, decisions + FIRST), DEAD)
         self._proven(states, codes.astype(np.int64), steps)
 
-    def _look_at_the_clock(self) -> None:
-        limit = self.settings.time_limit
-        if limit is not None and time.monotonic() - self.began > limit:
-            raise TimeLimitError(
-                "the policy was not run from all states",
-                where=self.task.name,
-                hint=f"the limit was {limit} seconds",
-            )
-
     def _report(
         self,
         space: StateSpace,
@@ -184,7 +173,7 @@ class _Search:
         answered = failing[(outcomes[failing] != ERROR) & (outcomes[failing] != TIMEOUT)]
         place = int(answered[0] if len(answered) else failing[0])
         trace = self.runner.trace(State(states[place].tolist()), None)
-        if self._unanswered(trace) or self._contradicted(_rows(trace.states), trace.operators):
+        if self._unanswered(trace) or self._contradicted(_rows(trace.states), _answers(trace)):
             return
         self._failed(trace, space)
         proof.failing = len(answered)
@@ -220,26 +209,12 @@ class _Search:
 
     def _contradicted(self, states: States, decisions: list[int]) -> bool:
         """Ask the policy again about these decisions: alone, shuffled, and in another process."""
-        states = states[: len(decisions)]
-        if isinstance(self.policy, NativePolicy) or not len(states):
+        if isinstance(self.policy, NativePolicy) or not decisions:
             return False
-        self.proof.asked_again += len(states)
-        order = list(range(len(states)))
-        random.Random(f"{self.settings.seed} asked again").shuffle(order)
-        said = np.array(decisions, dtype=np.int64)
-        again = np.array(
-            [self.policy.ask_again(states[[row]]).operators[0] for row in order], dtype=np.int64
-        )
-        wrong = {
-            row for row, answer in zip(order, again.tolist(), strict=True) if answer != said[row]
-        }
-        if not self.policy.in_memory:
-            elsewhere = decide_elsewhere(self.policy.spec, self.task, states[order])
-            wrong |= {
-                row
-                for row, answer in zip(order, elsewhere.tolist(), strict=True)
-                if answer != said[row]
-            }
+        self.proof.asked_again += len(decisions)
+        limit, seed = self.settings.time_limit, self.settings.seed
+        left = None if limit is None else max(0.0, limit - time.monotonic() + self.began)
+        wrong = contradicted(self.policy, states[: len(decisions)], decisions, seed, left)
         if wrong:
             proof = self.proof
             proof.verdict, proof.contradictions = FLAKY, len(wrong)
@@ -283,6 +258,12 @@ def _plan(task: Task, space: StateSpace, start: State) -> list[str]:
         plan.append(task.operator_name(operator))
         state = task.apply(state, operator)
     return plan
+
+
+def _answers(trace: Trace) -> list[int]:
+    """What the policy said on the run, step by step; also where it ended the run by naming no operator that applies."""
+    last = NO_ACTION if trace.outcome == "stuck" else trace.named
+    return trace.operators if last is None else [*trace.operators, last]
 
 
 def _rows(states: list[State]) -> States:

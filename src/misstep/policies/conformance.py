@@ -195,10 +195,10 @@ class _Examination:
         return f"({self.task.operator_name(operator)})" if known else f"operator {operator}"
 
 
-def answers_of(policy: Policy, states: States) -> Answers:
-    """The policy's answers; if it raises an exception, a failure in every state."""
+def answers_of(policy: Policy, states: States, *, again: bool = False) -> Answers:
+    """The policy's answers; if it raises an exception, a failure in every state. `again`: without its caches."""
     try:
-        return policy.decide(states)
+        return policy.ask_again(states) if again else policy.decide(states)
     except (MisstepError, KeyboardInterrupt):
         raise
     except BaseException as error:

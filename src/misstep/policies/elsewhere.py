@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from misstep.errors import MisstepError, PolicyCrashError
-from misstep.kept import NOT_FROM_HERE, start
+from misstep.errors import MisstepError, PolicyCrashError, TimeLimitError
+from misstep.kept import NOT_FROM_HERE, leave, start
 from misstep.policies.policy import Operators, States
 from misstep.tasks.task import Task
 
@@ -25,8 +25,11 @@ _MAIN = (
 )
 
 
-def ask_elsewhere(function: str, *question: object) -> Any:
-    """The result of a function (`MODULE:NAME`) in a new interpreter. Its Misstep errors are raised here."""
+def ask_elsewhere(function: str, *question: object, seconds: float | None = None) -> Any:
+    """The result of a function (`MODULE:NAME`) in a new interpreter. Its Misstep errors are raised here.
+
+    The policy may hang there, even while it is loaded; `seconds` limits that.
+    """
     ours = os.environ.get("PYTHONHASHSEED")
     environment = {**os.environ, "PYTHONHASHSEED": "2" if ours == "1" else "1"}
     with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
@@ -38,7 +41,9 @@ def ask_elsewhere(function: str, *question: object) -> Any:
             env=environment,
         )
         try:
-            code = program.process.wait()
+            code = program.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise TimeLimitError("the process that asks the policy again did not end") from None
         finally:
             program.end()
         answer = Path(folder) / "answer"
@@ -62,11 +67,14 @@ def main(folder: str, function: str) -> None:
     except MisstepError as error:
         found = error
     (Path(folder) / "answer").write_bytes(pickle.dumps(found))
+    leave(0)
 
 
-def decide_elsewhere(spec: str, task: Task, states: States) -> Operators:
+def decide_elsewhere(
+    spec: str, task: Task, states: States, seconds: float | None = None
+) -> Operators:
     """The operators that the policy chooses in a new interpreter, state by state."""
-    found = ask_elsewhere(f"{__name__}:decide", spec, task, states)
+    found = ask_elsewhere(f"{__name__}:decide", spec, task, states, seconds=seconds)
     return np.asarray(found, dtype=np.int32)
 
 

@@ -2,8 +2,9 @@
 
 `with home:` surrounds the loading of the code and each call. Inside, the code can import from its own folder. Modules
 imported from there are hidden outside, so that the `helper.py` of one policy is never used by another. Output of the
-code goes to standard error. If the code forks and the child returns to us, the child is ended; `os._exit` raises an
-exception like `sys.exit`; and the environment variables that the code reads are recorded.
+code goes to standard error, and a folder that it changes to is the current one for it alone. If the code forks and the
+child returns to us, the child is ended; `os._exit` raises an exception like `sys.exit`; and the environment variables
+that the code reads are recorded.
 
 Native code is not isolated: `exit()` in a C library ends this process, and `getenv()` is not recorded. A policy with a
 time limit runs in a separate process (`misstep.policies.process.host`), which may end.
@@ -11,6 +12,7 @@ time limit runs in a separate process (`misstep.policies.process.host`), which m
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -45,7 +47,8 @@ class Home:
         self.modules: dict[str, ModuleType] = {}
         self.environment: dict[str, str | None] = {}  # what the code read, None: not set
         self._names = frozenset() if self.folder is None else _importable(self.folder)
-        self._outside: list[tuple[TextIO, int, int, dict[str, ModuleType]]] = []
+        self._outside: list[tuple[TextIO, int, int, dict[str, ModuleType], str | None]] = []
+        self._inside_at: str | None = None  # the folder that the code has changed to
         _build_walls()
 
     def __enter__(self) -> Home:
@@ -59,16 +62,23 @@ class Home:
                 if name in sys.modules:
                     hidden[name] = sys.modules.pop(name)
                 sys.modules[name] = module
-        self._outside.append((sys.stdout, os.getpid(), len(sys.modules), hidden))
+        here = _current_folder()
+        if self._inside_at is not None:
+            _change_to(self._inside_at)
+        self._outside.append((sys.stdout, os.getpid(), len(sys.modules), hidden, here))
         sys.stdout = sys.stderr
         _inside.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         _inside.pop()
-        stdout, process, count, hidden = self._outside.pop()
+        stdout, process, count, hidden, here = self._outside.pop()
         if os.getpid() != process:
             _real_exit(0)  # a fork that the code made must not continue our work
+        there = _current_folder()
+        self._inside_at = None if there == here else there
+        if there != here and here is not None:
+            _change_to(here)
         sys.stdout = stdout
         if self.folder is not None:
             self._take_modules(len(sys.modules) - count)
@@ -130,6 +140,18 @@ class Home:
         if value is not None and _SECRET.search(name):  # campaigns are handed around
             value = "sha256:" + hashlib.sha256(value.encode(errors="replace")).hexdigest()[:16]
         self.environment[name] = value
+
+
+def _current_folder() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 (this is done for each question)
+    except OSError:  # it was removed
+        return None
+
+
+def _change_to(folder: str) -> None:
+    with contextlib.suppress(OSError):
+        os.chdir(folder)
 
 
 def _kind(error: BaseException) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from time import monotonic
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
-from misstep.errors import MisstepError, UnsupportedError, UsageError
+from misstep.errors import MisstepError, TimeLimitError, UnsupportedError, UsageError
 from misstep.policies.native import NativePolicy
 from misstep.policies.policy import (
     FAILED,
@@ -88,6 +89,19 @@ class PolicyRunner:
         self.evaluations = 0
         self.batches: Counter[int] = Counter()  # states of a call -> calls; not of native policies
         self._recalled = 0  # decisions that were not asked for here
+        self._limit: tuple[float, float] | None = None  # seconds, and when they are over
+
+    def limit(self, seconds: float | None, began: float) -> None:
+        """From now on, raise a TimeLimitError when so many seconds are over since a `monotonic` time."""
+        self._limit = None if seconds is None else (seconds, began + seconds)
+
+    def _look_at_the_clock(self) -> None:
+        if self._limit is not None and monotonic() >= self._limit[1]:
+            raise TimeLimitError(
+                "the policy was not run from all states",
+                where=self.task.name,
+                hint=f"the limit was {self._limit[0]:g} seconds",
+            )
 
     @property
     def policy_calls(self) -> int:
@@ -131,13 +145,24 @@ class PolicyRunner:
         """Run the policy from states that are in the policy graph."""
         if isinstance(self.policy, NativePolicy):
             before = self.policy.native.evaluations
-            self.graph.run_native(self.policy.native, ids, max_steps, progress)
+            self.graph.run_native(self.policy.native, ids, max_steps, self._watched(progress))
             self.evaluations += self.policy.native.evaluations - before
         else:
             runs = _core.LockstepRuns(self.graph, ids, max_steps)
             while len(pending := runs.advance()):
                 self.ask(pending)
         return RunEnds(ids, *self.graph.ends(ids, max_steps))
+
+    def _watched(self, progress: Callable[..., None] | None) -> Callable[..., None] | None:
+        if self._limit is None:
+            return progress
+
+        def report(*counts: Any) -> None:
+            self._look_at_the_clock()
+            if progress is not None:
+                progress(*counts)
+
+        return report
 
     def message(self, id: int) -> str | None:
         """Why the policy failed in a state, if it did."""
@@ -192,6 +217,7 @@ class PolicyRunner:
     def ask(self, ids: NDArray[np.uint32]) -> None:
         """Ask the policy about states of the graph, in batches, and store its answers."""
         for first in range(0, len(ids), self.batch_size):
+            self._look_at_the_clock()
             self._ask(ids[first : first + self.batch_size])
 
     def _ask(self, ids: NDArray[np.uint32]) -> None:

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from misstep import _core
 from misstep.errors import InputFormatError, MemoryLimitError, TimeLimitError
 from misstep.policies.labels.policy import LabelPolicy
+from misstep.runs.again import SAMPLE, require_declared, sampled
 from misstep.safety.jani import jani_transitions
+from misstep.safety.prove.again import require_function
 from misstep.safety.system import System
 from misstep.tasks.jani.task import JaniTask
 
@@ -69,6 +71,7 @@ def safety_census(
             where=task.name,
             expected="at least one start state",
         )
+    require_declared(handle.spec, handle.deterministic)
     transitions = jani_transitions(task)
     system = System(transitions, handle.policy, inapplicable=handle.inapplicable)
     truth = _core.jani_ground_truth(
@@ -92,6 +95,8 @@ def safety_census(
             where=task.name,
             hint=f"the limit was {memory_limit_mb} MB",
         )
+    left = None if time_limit is None else max(0.0, time_limit - time.monotonic() + began)
+    _require_function(task, handle, system, space, left)
     kinds = space.kinds
     lost = truth.lost != 0
     safe = {str(r): _count(truth.deviations <= r) for r in range(LARGEST + 1)}
@@ -107,6 +112,25 @@ def safety_census(
         faults=_count(truth.faults != 0),
         bugs=_count(truth.bugs != 0),
     )
+
+
+def _require_function(
+    task: JaniTask,
+    handle: LabelPolicy,
+    system: System[Any, Any],
+    space: _core.JaniSpace,
+    seconds: float | None,
+) -> None:
+    """Ask the policy again about a sample of its decisions."""
+    if handle.native:
+        return
+    asked = np.flatnonzero(space.kinds == 0)
+    said = []
+    for place in asked[sampled(len(asked), SAMPLE, 0)].tolist():
+        state = space.state(place)
+        label = system.native.decision(system.id(state))  # it remembers what the policy said
+        said.append((state, None if label is None else system.label(label)))
+    require_function(task, handle, said, seconds=seconds)
 
 
 def _count(mask: NDArray[np.bool_]) -> int:

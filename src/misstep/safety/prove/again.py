@@ -16,12 +16,11 @@ from misstep.errors import PolicyCrashError, PolicyTimeoutError
 from misstep.policies.elsewhere import ask_elsewhere
 from misstep.policies.labels.load import load_label_policy
 from misstep.policies.labels.policy import LabelPolicy
+from misstep.runs.again import REPEATED, Clock, flaky, require_declared
 from misstep.safety.jani import system_of
 from misstep.safety.system import System
 from misstep.tasks.jani.task import JaniTask, State
 
-SAMPLE = 1000  # decisions
-REPEATED = (32, 8, 8, 8)  # how many of them are asked a second time, a third time, and so on
 Said = tuple[State, str | None]  # a state, and the label that the policy takes there
 
 
@@ -35,9 +34,17 @@ class Contradiction:
 
 
 def ask_again(
-    task: JaniTask, policy: LabelPolicy, said: Sequence[Said], seed: int = 0
+    task: JaniTask,
+    policy: LabelPolicy,
+    said: Sequence[Said],
+    seed: int = 0,
+    seconds: float | None = None,
 ) -> list[Contradiction]:
-    """The states where the policy now answers differently; `said` has the earlier answers."""
+    """The states where the policy now answers differently; `said` has the earlier answers.
+
+    After so many seconds the error is a TimeLimitError.
+    """
+    clock = Clock(seconds)
     if policy.native or not said:
         return []
     found: dict[State, Contradiction] = {}
@@ -51,26 +58,38 @@ def ask_again(
     order = random.Random(f"{seed} asked again")
     for count in (len(said), *REPEATED):
         asked = order.sample(list(said), min(count, len(said)))
-        compare(asked, _answers(system, [state for state, _ in asked]))
+        compare(asked, _answers(system, [state for state, _ in asked], clock))
     if not policy.in_memory:
         asked = order.sample(list(said), len(said))
         states = [state for state, _ in asked]
         question = (policy.spec, policy.inapplicable, task, states)
-        compare(asked, ask_elsewhere(f"{__name__}:decide", *question))
+        compare(asked, ask_elsewhere(f"{__name__}:decide", *question, seconds=clock.left))
     return list(found.values())
 
 
-def sampled(count: int, most: int, seed: int) -> list[int]:
-    """The numbers of the decisions that are asked again."""
-    return sorted(random.Random(f"{seed} sample").sample(range(count), min(count, most)))
+def require_function(
+    task: JaniTask,
+    policy: LabelPolicy,
+    said: Sequence[Said],
+    seed: int = 0,
+    seconds: float | None = None,
+) -> None:
+    """An error if the policy is not a function of the state, as far as these decisions tell."""
+    require_declared(policy.spec, policy.deterministic)
+    found = ask_again(task, policy, said, seed, seconds)
+    for own in found[:1]:
+        raise flaky(
+            policy.spec, len(found), len(said), (own.first, own.second), task.text(own.state)
+        )
 
 
-def _answers(system: System[State, str], states: Sequence[State]) -> list[str | None]:
+def _answers(system: System[State, str], states: Sequence[State], clock: Clock) -> list[str | None]:
     """A system remembers what its policy said, so this one starts with nothing."""
     assert system.policy is not None
     fresh = system.with_policy(system.policy)
     answers: list[str | None] = []
     for state in states:
+        clock.look()
         try:
             label = fresh.native.decision(fresh.id(state))
         except PolicyTimeoutError:
@@ -88,9 +107,9 @@ def decide(
     """The labels that the policy names, once it is loaded anew."""
     policy = load_label_policy(spec, task, inapplicable=inapplicable)
     try:
-        return _answers(system_of(task, policy, policy.engine), states)
+        return _answers(system_of(task, policy, policy.engine), states, Clock(None))
     finally:
         policy.close()
 
 
-__all__ = ["SAMPLE", "Contradiction", "Said", "ask_again", "sampled"]
+__all__ = ["Contradiction", "Said", "ask_again", "require_function"]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,14 +34,16 @@ from misstep.errors import (
     MisstepError,
     PolicyCrashError,
     PolicyTimeoutError,
+    TimeLimitError,
     UnsupportedError,
     UsageError,
 )
 from misstep.policies.labels.policy import LabelPolicy
+from misstep.runs.again import SAMPLE, sampled
 from misstep.safety.decider import Budget, Decider
 from misstep.safety.fuzz import UnsafeRun, envelope
 from misstep.safety.jani import system_of
-from misstep.safety.prove.again import SAMPLE, ask_again, sampled
+from misstep.safety.prove.again import Contradiction, Said, ask_again
 from misstep.safety.prove.certificate import CHECKED_STATES, model_certificate
 from misstep.safety.prove.result import (
     BUG,
@@ -63,7 +65,11 @@ MAX_STATES = 50_000_000  # about 6 GB
 START_STEPS = (2**20, 2**22, 2**24, 2**26)
 DECIDER_SECONDS = 60.0  # for one start
 
-ENDINGS: dict[type[MisstepError], str] = {PolicyTimeoutError: "timeout", PolicyCrashError: "crash"}
+ENDINGS: dict[type[MisstepError], str] = {
+    PolicyTimeoutError: "timeout",
+    PolicyCrashError: "crash",
+    TimeLimitError: "time",
+}
 
 
 @dataclass(frozen=True)
@@ -253,7 +259,7 @@ class _Search:
     def _judged(self, run: UnsafeRun[State, str]) -> bool:
         """Whether this run ends the work: it is a bug, or the policy contradicts itself."""
         said = list(zip(run.states, run.labels, strict=False))
-        found = ask_again(self.task, self.policy, said, self.settings.seed)
+        found = self._ask_again(said)
         if not self.policy.native:
             self.proof.asked_again += len(said)
         if found:
@@ -351,7 +357,7 @@ class _Search:
                 (system.state(int(ids[place])), system.label(int(labels[place])))
                 for place in chosen
             ]
-            found = ask_again(self.task, self.policy, said, self.settings.seed)
+            found = self._ask_again(said)
             proof.asked_again += len(said)
             if found:
                 self._flaky(len(found), found[0].state)
@@ -367,6 +373,10 @@ class _Search:
                 return
         proof.verdict, proof.certificate = PROVEN, content
         self.proof.states = len(ids) if proof.method == "all" else proof.states
+
+    def _ask_again(self, said: Sequence[Said]) -> list[Contradiction]:
+        seconds = self._limits(None)["seconds"]
+        return ask_again(self.task, self.policy, said, self.settings.seed, seconds)
 
     def _flaky(self, count: int, state: State) -> None:
         proof = self.proof

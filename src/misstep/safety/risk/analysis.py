@@ -16,9 +16,17 @@ from numpy.typing import NDArray
 
 from misstep import _core
 from misstep.decoding import parse_json
-from misstep.errors import BudgetLimitError, InputFormatError, UnsupportedError, UsageError
+from misstep.errors import (
+    BudgetLimitError,
+    InputFormatError,
+    TimeLimitError,
+    UnsupportedError,
+    UsageError,
+)
 from misstep.policies.labels.policy import LabelPolicy
+from misstep.runs.again import SAMPLE, require_declared, sampled
 from misstep.safety.jani import system_of
+from misstep.safety.prove.again import Said, require_function
 from misstep.safety.risk.intervals import (
     Interval,
     LikelyRun,
@@ -108,6 +116,7 @@ class RiskAnalysis:
         assert isinstance(transitions, _core.JaniTransitions)
         self.transitions = transitions
         self.remarks: list[str] = []
+        self.unasked = False  # there was no time to ask the policy again
         self._listed = True  # the starts are all there are
         self._began = time.monotonic()
         self.starts = tuple(starts) if starts is not None else self._all_starts()
@@ -290,6 +299,30 @@ class RiskAnalysis:
                 found[state] = None
         return found
 
+    def require_function(self, policy: LabelPolicy) -> None:
+        """An error if the policy is not a function of the state, as far as a sample of its decisions tells.
+
+        A time limit that comes first is a remark: the intervals hold if the policy is a function of the state.
+        """
+        require_declared(policy.spec, policy.deterministic)
+        chain = self._chain
+        if chain is None or policy.native:
+            return
+        kinds, first = chain.game.kinds, chain.game.labels_of.astype(np.int64)
+        asked = np.flatnonzero((np.diff(first) > 0) | (kinds == STOP))
+        said: list[Said] = []
+        for number in asked[sampled(len(asked), SAMPLE, self.settings.seed)].tolist():
+            stops = first[number] == first[number + 1]
+            label = None if stops else self._label(chain, number, 0)
+            said.append((self.system.state(chain.space.id(number)), label))
+        try:
+            require_function(self.task, policy, said, self.settings.seed, self._seconds())
+        except TimeLimitError as error:
+            self.unasked = True
+            self.remarks.append(
+                f"{error.what}, because of the limit of time; all of this is about the answers it gave first"
+            )
+
     def _faults(self) -> tuple[RiskFault, ...]:
         assert self._chain is not None
         assert self._all is not None
@@ -373,7 +406,10 @@ def risk(
     progress: Progress = None,
 ) -> RiskReport:
     """The risks of a policy that was loaded for the task, from its start states or from others."""
-    return RiskAnalysis(task, policy, settings, starts=starts).run(progress)
+    analysis = RiskAnalysis(task, policy, settings, starts=starts)
+    analysis.run(progress)
+    analysis.require_function(policy)
+    return analysis.report()
 
 
 __all__ = ["RiskAnalysis", "RiskSettings", "refuse_without_probabilities", "risk"]
