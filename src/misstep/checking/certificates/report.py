@@ -20,6 +20,7 @@ class CertificateReport:
     about: Mapping[str, Any] = field(
         default_factory=dict
     )  # the task and the policy, as the file names them
+    reading: str = ""  # how the certificate reads the model, if the caller did not say it
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -29,12 +30,18 @@ class CertificateReport:
             "reason": self.reason or None,
             "states": self.states,
             "starts": self.starts,
+            **({"reading": self.reading} if self.reading else {}),
             **self.about,
         }
 
     def __str__(self) -> str:
         if self.valid:
-            return f"VALID {self.claim} ({self.states:,} states, {self.starts:,} starts)"
+            claim = f"VALID {self.claim} ({self.states:,} states, {self.starts:,} starts)"
+            return (
+                f"{claim}\nas the certificate reads the model: {self.reading}"
+                if self.reading
+                else claim
+            )
         return f"{'UNDECIDED' if self.undecided else 'INVALID'} {self.reason}"
 
 
