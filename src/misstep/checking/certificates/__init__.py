@@ -22,7 +22,7 @@ from misstep.errors import InputFileError
 MAX_BYTES = 2**31  # of a file
 GIVEN = "(given)"  # stands for a property in the user's words, which is in no file
 # How a model is read if nobody says otherwise.
-USUAL = {
+USUAL: dict[str, object] = {
     "property": None,
     "parameters": {},
     "out_of_bounds": "error",
