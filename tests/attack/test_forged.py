@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from misstep.campaigns.campaign import Campaign, open_campaign
-from support.forged import FORGERIES, Forgery, forged, made, said_of, sealed_again
+from support.forged import FORGERIES, WORLDS, Forgery, forged, made, said_of, sealed_again
 
 IDS = [f"{own.world}: {own.what}" for own in FORGERIES]
 
@@ -27,7 +27,7 @@ def opened(folder: Path) -> Campaign:
     return open_campaign(folder)
 
 
-@pytest.mark.parametrize("world", ["task", "model", "set", "flaky"])
+@pytest.mark.parametrize("world", WORLDS)
 def test_honest_folders_pass(honest: dict[str, Path], world: str) -> None:
     with opened(honest[world]) as campaign:
         for full in (False, True):
@@ -76,3 +76,19 @@ def test_growing_and_judging_keep_the_digest(honest: dict[str, Path], tmp_path: 
         campaign.judge("undo")
         assert campaign.replay().ok
     assert said_of(folder, full=True).problems == ()
+
+
+def test_bugs_that_are_said_to_be_fixed_are_found_by_asking_the_policy(
+    honest: dict[str, Path], tmp_path: Path
+) -> None:
+    """That a policy is safe rests on its decisions, which only the policy knows."""
+    own = next(own for own in FORGERIES if own.what == "bugs said to be fixed")
+    folder = forged(own, honest, tmp_path)
+    sealed_again(folder)
+    with opened(folder) as campaign:
+        found = campaign.replay(rerun=True)
+        assert found.report.valid
+        assert "runs of the policy" not in found.report.not_checked
+        assert "not found again" in found.changed[0][1]
+    with opened(honest["retest"]) as campaign:
+        assert campaign.replay(rerun=True).ok

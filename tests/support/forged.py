@@ -25,6 +25,7 @@ from support.forging import (
     changed_strategies,
     changed_table,
     column,
+    fixed_bugs,
     listed,
     lost_bugs,
     misled_strategies,
@@ -38,6 +39,7 @@ from support.forging import (
     sql,
     swapped_states,
     truncated_unsafe_run,
+    unnoticed,
 )
 from support.permitted import DrawingPolicy, improving, mostly, true_distance
 from support.tasks import generated_task
@@ -71,6 +73,9 @@ class Said(NamedTuple):
         return any(CHANGED in problem or problem.startswith("refused") for problem in self.problems)
 
 
+WORLDS = ("task", "model", "set", "flaky", "retest")
+
+
 def made(place: Path) -> dict[str, Path]:
     """Honest campaigns."""
     tasks = [generated_task("visitall", width=3, height=2), logistics(2, 2)]
@@ -92,7 +97,9 @@ def made(place: Path) -> dict[str, Path]:
     (place / "planning.py").write_text(PLANNING)
     counter = f"python:{place / 'planning.py'}:Counter"
     run_campaign(task, counter, out=place / "flaky", pool=14, oracle="exact").close()
-    return {world: place / world for world in ("task", "model", "set", "flaky")}
+    with open_campaign(place / "model") as old:
+        old.retest("random:2", out=place / "retest").campaign.close()
+    return {world: place / world for world in WORLDS}
 
 
 def forged(own: Forgery, honest: dict[str, Path], place: Path) -> Path:
@@ -173,7 +180,24 @@ FORGERIES: tuple[Forgery, ...] = (
         lambda connection: shortened(connection, elsewhere=False),
         None,
         None,
-        "ends of runs",
+        "runs of the policy",
+    ),
+    Forgery(
+        "the same, and the policy removed",
+        "task",
+        unnoticed("DELETE FROM policy"),
+        "the policy answers otherwise",
+        "the policy answers otherwise",
+    ),
+    Forgery(
+        "the same, and FLAKY by another oracle",
+        "task",
+        unnoticed(
+            "INSERT INTO verdicts SELECT task, number, 'other', round, 'FLAKY', NULL, 0, NULL, 0, NULL, NULL, NULL, "
+            "NULL, NULL, NULL, 0, 0, 0, 0 FROM verdicts WHERE oracle = 'exact'"
+        ),
+        "and that of another oracle FLAKY",
+        "and that of another oracle FLAKY",
     ),
     Forgery(
         "outcome of a run changed",
@@ -229,6 +253,20 @@ FORGERIES: tuple[Forgery, ...] = (
         "losses",
     ),
     Forgery(
+        "share of a fault changed",
+        "task",
+        column("faults", "share", lambda x: 1 - x, "share NOT NULL"),
+        "the shares of the faults",
+        "the shares of the faults",
+    ),
+    Forgery(
+        "fault that loses nothing",
+        "task",
+        sql("UPDATE faults SET low = 0, share = NULL WHERE low NOT NULL"),
+        "it is not said to lose anything",
+        "it is not said to lose anything",
+    ),
+    Forgery(
         "lower bound raised to what the policy spends, so that it is OPTIMAL",
         "task",
         raised_to_optimal,
@@ -276,6 +314,18 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
     ),
+    Forgery(
+        "run deleted, with the verdicts on it",
+        "task",
+        sql(
+            *(
+                f"DELETE FROM {table} WHERE task = 2 AND {key} = 3"
+                for table, key in (("faults", "run"), ("verdicts", "number"), ("runs", "number"))
+            )
+        ),
+        "the campaign is finished, and there is no run",
+        "the campaign is finished, and there is no run",
+    ),
     Forgery("whole task removed", "task", removed_task, None, None),
     Forgery(
         "digest of the policy changed", "task", sql("UPDATE policy SET digest = 'f00'"), None, None
@@ -298,6 +348,13 @@ FORGERIES: tuple[Forgery, ...] = (
         ),
         "the gap is",
         "the gap is",
+    ),
+    Forgery(
+        "digest of a task changed",
+        "task",
+        sql("UPDATE tasks SET digest = upper(digest)"),
+        "the digest of the task",
+        "its files are not what they were",
     ),
     Forgery(
         "effort changed", "task", sql("UPDATE verdicts SET expansions = expansions + 1"), None, None
@@ -397,6 +454,27 @@ FORGERIES: tuple[Forgery, ...] = (
         "radii",
     ),
     Forgery(
+        "radius invented where nothing helps",
+        "model",
+        sql("UPDATE verdicts SET low = 1, high = 2 WHERE verdict = 'NOT A BUG'"),
+        "and the verdict is NOT A BUG",
+        "and the verdict is NOT A BUG",
+    ),
+    Forgery(
+        "outcome of a fault removed",
+        "model",
+        sql("UPDATE faults SET outcome = NULL"),
+        "the outcome is missing",
+        "the outcome is missing",
+    ),
+    Forgery(
+        "loss of a fault invented",
+        "model",
+        sql("UPDATE faults SET low = 1, high = 1"),
+        "how much is lost",
+        "how much is lost",
+    ),
+    Forgery(
         "faults deleted",
         "model",
         sql("DELETE FROM faults"),
@@ -445,6 +523,28 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
         "flaky verdicts",
+    ),
+    Forgery(
+        "bounds added to verdicts FLAKY",
+        "flaky",
+        sql("UPDATE verdicts SET lower = 2, upper = 3 WHERE verdict = 'FLAKY'"),
+        "claims something all the same",
+        "claims something all the same",
+    ),
+    Forgery(
+        "second answer that is no operator",
+        "flaky",
+        sql("UPDATE contradictions SET second = 1000"),
+        "which is none",
+        "which is none",
+    ),
+    Forgery(
+        "bugs said to be fixed",
+        "retest",
+        fixed_bugs,
+        None,
+        None,
+        "runs of the policy",
     ),
     Forgery(
         "contradictions removed, and bugs made of it",

@@ -82,6 +82,29 @@ def shortened(connection: sqlite3.Connection, *, elsewhere: bool) -> None:
     )
 
 
+def unnoticed(hide: str) -> Forge:
+    """A run that contradicts another one, and something that could keep the checker from comparing them."""
+
+    def how(connection: sqlite3.Connection) -> None:
+        shortened(connection, elsewhere=True)
+        connection.execute(hide)
+
+    return how
+
+
+def fixed_bugs(connection: sqlite3.Connection) -> None:
+    """Of a retest: the strategies of all bugs as the decisions of a policy that is safe now."""
+    connection.execute("DELETE FROM faults")
+    bugs = "IN (SELECT number FROM verdicts WHERE verdict = 'BUG')"
+    connection.execute(
+        "UPDATE runs SET outcome = 'safe', operators = '[]', states = json_array(json_extract(states, '$[0]')) "
+        f"WHERE number {bugs}"
+    )
+    connection.execute(
+        "UPDATE verdicts SET verdict = 'NOT A BUG', kind = NULL, low = 0, high = 0 WHERE verdict = 'BUG'"
+    )
+
+
 def swapped_states(connection: sqlite3.Connection) -> None:
     rows = connection.execute("SELECT rowid, state FROM states WHERE task = 1 LIMIT 3").fetchall()
     (first, one), (second, other) = rows[1:]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from misstep.campaigns.again import Progress, compute_again
-from misstep.campaigns.planning.rows import trace_of
+from misstep.campaigns.planning.rows import runs_of, trace_of
 from misstep.campaigns.rows import RunRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
@@ -17,7 +17,10 @@ from misstep.checking.report import CampaignReport
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.policy import Policy
 from misstep.runs.make import make_runner
+from misstep.runs.permitted import PermittedRuns, WorstCase
 from misstep.runs.runner import Trace
+from misstep.safety.decider import Answer, Budget
+from misstep.safety.fuzz import envelope
 from misstep.safety.jani import system_of
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -85,7 +88,7 @@ def _replayed(
         policy = policy_of(task)
         try:
             differences = (
-                _model_differences(content, name, task, policy)
+                _model_differences(content, name, task, policy, settings)
                 if isinstance(task, JaniTask)
                 else _planning_differences(content, name, task, policy, settings)
             )
@@ -96,6 +99,8 @@ def _replayed(
                     changed.append((record, problem))
         finally:
             policy.close()
+    report.not_checked["runs of the policy"] -= count
+    report.not_checked = +report.not_checked
     return Replay(report, count, tuple(changed))
 
 
@@ -119,7 +124,10 @@ def _planning_differences(
             state = state_of(task, row.state, content.store.path)
             now = runner.trace(state, settings.max_steps)
             then = trace_of(task, state, runs[row.run])
-            yield f"{name}:{row.number}", _difference(task, now, then)
+            difference = _difference(task, now, then)
+            if difference is None and isinstance(runner.policy, WorstCase):
+                difference = _set_difference(runner.policy.facts(state), runs_of(runs[row.run]))
+            yield f"{name}:{row.number}", difference
 
 
 def _difference(task: Task, now: Trace, then: Trace) -> str | None:
@@ -131,11 +139,26 @@ def _difference(task: Task, now: Trace, then: Trace) -> str | None:
         return f"the policy's run now ends with {now.outcome}, not {then.outcome}"
     if len(now.operators) != len(then.operators):
         return f"the policy's run now has {len(now.operators)} steps, not {len(then.operators)}"
+    if now.outcome == "inapplicable" and now.named != then.named:
+        return "the policy's run now ends with another operator that does not apply"
     return None
 
 
+def _set_difference(now: PermittedRuns, then: PermittedRuns | None) -> str | None:
+    """Of a set-valued policy: what is known of all permitted runs, if all of them are known both times."""
+    if then is None or not (now.closed and then.closed):
+        return None
+    if (now.least, now.most) == (then.least, then.most):
+        return None
+    return "the policy now permits cheaper or more expensive runs"
+
+
 def _model_differences(
-    content: Content, name: str, task: JaniTask, policy: Policy | LabelPolicy
+    content: Content,
+    name: str,
+    task: JaniTask,
+    policy: Policy | LabelPolicy,
+    settings: Settings,
 ) -> Iterator[tuple[str, str | None]]:
     assert isinstance(policy, LabelPolicy)
     system = system_of(task, policy, policy.engine)
@@ -149,6 +172,10 @@ def _model_differences(
             met = [step for step, state in enumerate(run.states or ()) if state in bad]
             first = met[-1] + 1 if met else 0
             changed = _changed_label(task, system.native, system.id, run, first)
+            if changed is None and run.outcome == "safe":
+                budget = Budget(expansions=settings.of_model.evaluations)
+                if envelope(system, [(run.states or ())[0]], budget).answer is not Answer.SAFE:
+                    changed = "that the policy is safe from there is not found again"
             yield f"{name} run {run.number}", changed
 
 
