@@ -274,6 +274,17 @@ FORGERIES: tuple[Forgery, ...] = (
         "and a cheapest plan costs",
         "verdicts OPTIMAL",
     ),
+    Forgery(
+        "unsolvability invented by a further oracle",
+        "task",
+        sql(
+            "INSERT INTO verdicts SELECT task, number, 'other', 0, CASE outcome WHEN 'goal' THEN 'UNKNOWN' ELSE "
+            "'OPTIMAL' END, NULL, 0, CASE outcome WHEN 'goal' THEN cost ELSE 0 END, "
+            "CASE outcome WHEN 'goal' THEN 0 END, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0 FROM runs"
+        ),
+        "the lower bound is inf, and a plan costs",
+        "and a cheapest plan costs",
+    ),
     Forgery("both bounds raised", "task", raised_lower, "the plan:", "the plan:"),
     Forgery(
         "unsolvability invented",
@@ -366,6 +377,16 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         "unsafe states can be avoided from here",
         "verdicts NOT A BUG",
+    ),
+    Forgery(
+        "verdict NOT A BUG of a further oracle",
+        "model",
+        sql(
+            "INSERT INTO verdicts SELECT task, number, 'tarjan', 0, 'NOT A BUG', NULL, NULL, NULL, NULL, NULL, NULL, "
+            "NULL, NULL, NULL, NULL, 0, 0, 0, 0 FROM verdicts"
+        ),
+        "and a strategy avoids unsafe states",
+        "unsafe states can be avoided from here",
     ),
     Forgery(
         "verdict flipped: NOT A BUG to BUG, no strategy",

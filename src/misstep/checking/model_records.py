@@ -99,6 +99,7 @@ class ModelRecords:
         self.bugs: set[State] = set()  # with a witness
         self.better: dict[State, set[int]] = defaultdict(set)  # the labels of strategies there
         self.claimed: dict[State, set[str]] = defaultdict(set)  # verdicts
+        self.kept_safe: set[State] = set()  # states of strategies that are said to be lost
         self._successors: dict[tuple[State, int], list[State]] = {}
         self._packed = {number: row for number, *row in store.strategies(task.id)}
         self._strategies: dict[int, SafeStrategy | str] = {}
@@ -113,13 +114,14 @@ class ModelRecords:
             self._take_claims(entry)
         problems = [self._checked(entry, runs) for entry in self.entries]
         # From here on it is known what strategies have proven.
+        self.kept_safe = self._kept_safe()
         wrong = {
             number: list(self._wrong_faults(number, runs.get(number)))
             for number in self.faults.keys() | runs.keys()
         }
         first: dict[int, int] = {}  # of a run: the smallest step that a record tests
         for entry, found in zip(self.entries, problems, strict=True):
-            problem = found
+            problem = found or self._contradicted(entry)
             if isinstance(entry.run, int) and isinstance(entry.step, int):
                 first[entry.run] = min(entry.step, first.get(entry.run, entry.step))
                 later = [text for step, text in wrong.get(entry.run, ()) if step >= entry.step]
@@ -137,6 +139,28 @@ class ModelRecords:
                     yield Finding(f"{self.name} run {number}", text)
         for number in sorted(self.verdicts.keys() - {entry.number for entry in self.entries}):
             yield Finding(f"{self.name}:{number}", "a verdict without a state")
+
+    def _kept_safe(self) -> set[State]:
+        """States that verdicts or faults call lost, and that a strategy keeps safe all the same."""
+        if not math.isinf(self.radius):
+            return set()
+        lost = {state for state, said in self.claimed.items() if "NOT A BUG" in said}
+        for fault in (own for faults in self.faults.values() for own in faults):
+            try:
+                lost.add(self.task.read_state(loaded(fault.outcome, "the outcome")))
+            except (MisstepError, RecursionError):
+                continue  # reported with the fault
+        checked = (own for own in self._strategies.values() if isinstance(own, SafeStrategy))
+        return {state for own in checked for state in own.shared.states if state in lost}
+
+    def _contradicted(self, entry: StoredState) -> str | None:
+        """A verdict NOT A BUG where the strategy of another oracle or record avoids unsafe states."""
+        if not self.kept_safe:
+            return None
+        state = self.task.read_state(loaded(entry.state, "the state"))
+        if state in self.kept_safe and "NOT A BUG" in self.claimed[state]:
+            return "a verdict is NOT A BUG, and a strategy avoids unsafe states"
+        return None
 
     def _take_claims(self, entry: StoredState) -> None:
         """The claims about a state, true or not; faults must agree with them."""
@@ -450,7 +474,7 @@ class ModelRecords:
             return None
         if self.task.is_goal(outcome):
             return "the outcome is a goal, which is safe"
-        if outcome in self.bugs:
+        if outcome in self.bugs or outcome in self.kept_safe:
             return "the outcome is safe, as a strategy shows"
         safe = self.safe.is_safe(outcome) if self.report.full else None
         if safe and math.isinf(self.radius):

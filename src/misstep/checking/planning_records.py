@@ -24,7 +24,7 @@ from misstep.checking.permitted import PermittedSets
 from misstep.checking.plan import validate_plan
 from misstep.checking.report import CampaignReport, Finding, OpenBound, unjudged
 from misstep.checking.risk import risk_problem
-from misstep.checking.run import OUTCOMES, validate_run
+from misstep.checking.run import FAILURES, OUTCOMES, validate_run
 from misstep.checking.sas import State, parse_sas
 from misstep.checking.semantics import apply, check_state, is_applicable, refuse_axioms
 from misstep.checking.stored import (
@@ -189,6 +189,8 @@ class PlanningRecords:
                 problem = self._verdict_problem(verdict, state, followed)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
+        if problem := self._bounds_problem(self.verdicts[number]):
+            return problem
         for fault in self.faults[number]:
             if problem := self._fault_problem(fault, followed):
                 return f"the fault at step {fault.step}: {problem}"
@@ -300,6 +302,10 @@ class PlanningRecords:
         if problem := self.sets.run_problem(states, operators, outcome, named):
             return problem
         claim = claim_of(run.permitted, self.costly_some)
+        if outcome in FAILURES and not math.isinf(claim.most):
+            return "it fails, and all permitted runs are said to reach the goal"
+        if outcome == "goal" and not claim.least <= spent <= claim.most:
+            return f"it costs {spent}, and permitted runs {claim.least} to {claim.most}"
         if problem := self._risk_problem(run.permitted, state):
             return f"the risk: {problem}"
         return Followed(states, operators, outcome, spent, claim)
@@ -354,6 +360,16 @@ class PlanningRecords:
         self.report.checked["verdicts"] += 1
         if expected.verdict == "OPTIMAL" or lower > 0:
             return self._lower_problem(verdict, state, lower, expected.low)
+        return None
+
+    @staticmethod
+    def _bounds_problem(verdicts: Sequence[StoredVerdict]) -> str | None:
+        """The plan of an oracle must not cost less than another oracle says that every plan costs."""
+        shown = [own for own in verdicts if (own.plan, own.derivation) != (None, None)]
+        least = min((cost(own.upper, "upper") for own in shown), default=math.inf)
+        for own in verdicts:
+            if cost(own.lower, "lower") > least:
+                return f"oracle {own.oracle}: the lower bound is {cost(own.lower, 'lower')}, and a plan costs {least}"
         return None
 
     def _lower_problem(
