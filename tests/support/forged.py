@@ -18,6 +18,8 @@ from misstep.campaigns.seal import seal_from_scratch
 from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.seal import CHANGED
 from misstep.errors import MisstepError
+from misstep.tasks.generate import generate
+from misstep.tasks.load import load_task
 from support.campaigns import BATCHES, SHARING, small_model
 from support.dominance import logistics
 from support.forging import (
@@ -26,6 +28,7 @@ from support.forging import (
     changed_table,
     column,
     fixed_bugs,
+    less_risk,
     listed,
     lost_bugs,
     misled_strategies,
@@ -73,7 +76,7 @@ class Said(NamedTuple):
         return any(CHANGED in problem or problem.startswith("refused") for problem in self.problems)
 
 
-WORLDS = ("task", "model", "set", "flaky", "retest")
+WORLDS = ("task", "model", "set", "flaky", "retest", "risk")
 
 
 def made(place: Path) -> dict[str, Path]:
@@ -97,6 +100,8 @@ def made(place: Path) -> dict[str, Path]:
     (place / "planning.py").write_text(PLANNING)
     counter = f"python:{place / 'planning.py'}:Counter"
     run_campaign(task, counter, out=place / "flaky", pool=14, oracle="exact").close()
+    icy = load_task(generate("one-way-line", cells=5, packages=2, vmax=3, drop=True, ice="2"))
+    run_campaign(icy, "random:1", out=place / "risk", runs=10, risk=True, config=BATCHES).close()
     with open_campaign(place / "model") as old:
         old.retest("random:2", out=place / "retest").campaign.close()
     return {world: place / world for world in WORLDS}
@@ -566,6 +571,14 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
         "runs of the policy",
+    ),
+    Forgery(
+        "decisions changed where no run passes, and the risks with them",
+        "risk",
+        less_risk,
+        None,
+        None,
+        "decisions",
     ),
     Forgery(
         "contradictions removed, and bugs made of it",

@@ -8,6 +8,7 @@ from typing import Any
 
 from misstep.campaigns.again import Progress, compute_again
 from misstep.campaigns.planning.rows import runs_of, trace_of
+from misstep.campaigns.risks import read_decisions
 from misstep.campaigns.rows import RunRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
@@ -93,12 +94,15 @@ def _replayed(
                 else _planning_differences(content, name, task, policy, settings)
             )
             for record, problem in differences:
-                count += 1
+                count += record != name  # which is about decisions beside the runs
                 tell("running the policy again", count, total)
                 if problem is not None:
                     changed.append((record, problem))
         finally:
             policy.close()
+    if not content.store.rows("SELECT 1 FROM verdicts WHERE verdict = 'FLAKY' LIMIT 1"):
+        for what in ("decisions", "permitted sets"):
+            del report.not_checked[what]
     report.not_checked["runs of the policy"] -= count
     report.not_checked = +report.not_checked
     return Replay(report, count, tuple(changed))
@@ -119,6 +123,11 @@ def _planning_differences(
         permitted_limit=own.permitted_limit,
         costly_some=own.costly_some,
     )
+    sets = {} if flaky else findings.permitted_sets()
+    if sets and isinstance(runner.policy, WorstCase):
+        asked = runner.policy.sets([state_of(task, own, content.store.path) for own in sets])
+        if {tuple(own.state.values): own.operators for own in asked} != sets:
+            yield name, "the policy now permits other operators"
     for row in findings.states():
         if row.run in runs and row.number not in flaky:
             state = state_of(task, row.state, content.store.path)
@@ -166,6 +175,10 @@ def _model_differences(
     flaky = findings.flaky()
     sound = {row.run for row in findings.states() if row.number not in flaky}
     bad = {row.state for row in findings.contradictions()}
+    for row in () if flaky else read_decisions(findings):
+        if system.native.decision(system.id(row.state)) != row.label:
+            yield name, f"the policy now decides otherwise in {task.text(row.state)}"
+            break
     for run in findings.runs():
         if run.number in sound or not flaky:
             # There is no verdict on the part up to the last contradiction.

@@ -113,6 +113,7 @@ class ModelRecords:
         for entry in self.entries:
             self._take_claims(entry)
         problems = [self._checked(entry, runs) for entry in self.entries]
+        self.report.not_checked["decisions"] += self.risks.unseen(self.decisions)
         # From here on it is known what strategies have proven.
         self.kept_safe = self._kept_safe()
         wrong = {

@@ -88,6 +88,7 @@ class PlanningRecords:
             self.sets.add(values, integers(permitted, "a permitted set"))
             if chances is not None:
                 self.probabilities[values] = numbers(chances, "the probabilities")
+        report.not_checked["permitted sets"] += len(self.sets)
         self.entries = store.states(task.id)
         self.states: dict[int, State] = {}
         self.references: dict[int, object] = {}

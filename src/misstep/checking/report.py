@@ -14,6 +14,8 @@ NOT_CHECKED = {
     "digests": "the records carry none, so that missing rows cannot be noticed",
     "upper bounds": "neither a plan nor a derivation is kept, and nothing rests on them",
     "runs of the policy": "that it decides like this, stops, crashes or is cut takes asking it again, with --rerun",
+    "decisions": "that they are the policy's own, on which its risk rests, takes asking it again, with --rerun",
+    "permitted sets": "that the policy permits these operators takes asking it again, with --rerun",
     "translations": "that a task is what its PDDL files say takes translating them again",
     "fuzzed runs": "of runs that were not unsafe nothing is kept but how many there were",
     "measured families": "how often they occur takes asking the policy again",
