@@ -64,15 +64,15 @@ def _compare_translation(task: Task, report: CampaignReport) -> None:
             translate_sources(task.pddl, keep_unimportant=keep) == task.sas
             for keep in (True, False)
         )
+        problem = None if same else "its PDDL files do not translate to its SAS file"
     except MisstepError as error:
-        same = False
-        report.remarks.append(f"{task.name}: it cannot be translated again: {error}")
-    if same:
+        problem = f"it cannot be translated again: {error}"
+    if problem is None:
         report.confirmed_by_engine["translations"] += 1
         report.not_checked["translations"] -= 1
     else:
         report.left_open["translations"] += 1
-        report.remarks.append(f"{task.name}: its PDDL files do not translate to its SAS file")
+        report.remarks.append(f"{task.name}: {problem}")
 
 
 def _confirm_bound(content: Content, bound: OpenBound, report: CampaignReport) -> None:
