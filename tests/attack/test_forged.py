@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from misstep.campaigns.campaign import Campaign, open_campaign
-from support.forged import FORGERIES, Forgery, forged, made, said_of, sealed_again
+from support.forged import FORGERIES, WORLDS, Forgery, forged, made, said_of, sealed_again
 
 IDS = [f"{own.world}: {own.what}" for own in FORGERIES]
 
@@ -27,7 +27,7 @@ def opened(folder: Path) -> Campaign:
     return open_campaign(folder)
 
 
-@pytest.mark.parametrize("world", ["task", "model", "set", "flaky"])
+@pytest.mark.parametrize("world", WORLDS)
 def test_honest_folders_pass(honest: dict[str, Path], world: str) -> None:
     with opened(honest[world]) as campaign:
         for full in (False, True):
@@ -76,3 +76,22 @@ def test_growing_and_judging_keep_the_digest(honest: dict[str, Path], tmp_path: 
         campaign.judge("undo")
         assert campaign.replay().ok
     assert said_of(folder, full=True).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("world", "expected"),
+    [("retest", "not found again"), ("risk", "the policy now decides otherwise")],
+)
+def test_decisions_that_only_the_policy_knows_are_found_by_asking_it(
+    world: str, expected: str, honest: dict[str, Path], tmp_path: Path
+) -> None:
+    own = next(own for own in FORGERIES if own.world == world)
+    folder = forged(own, honest, tmp_path)
+    sealed_again(folder)
+    with opened(folder) as campaign:
+        found = campaign.replay(rerun=True)
+        assert found.report.valid
+        assert not found.report.not_checked.keys() & {"runs of the policy", "decisions"}
+        assert expected in found.changed[0][1]
+    with opened(honest[world]) as campaign:
+        assert campaign.replay(rerun=True).ok

@@ -16,7 +16,7 @@ from misstep.checking import CheckError
 from misstep.checking.campaign import check_database
 from misstep.checking.stored import Store
 from support import jani
-from support.stored_campaigns import stored_model
+from support.stored_campaigns import new_database, stored_model
 
 VALUES: list[Any] = [
     *(None, "x", b"\xff\xfe", -1, 0, 1, 2**60, 1.5, float("inf"), "[]", "{}", "[[[]]]"),
@@ -100,6 +100,33 @@ def test_damaged_models_are_reported_in_one_line(seed: int) -> None:
         copy = copied()
         copy.execute("UPDATE tasks SET source = ?", (zlib.compress(json.dumps(source).encode()),))
         answers(copy)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"costly_some" = true',
+        'note = """',
+        'note = ["""',
+        "note = '''",
+        "planning.risk = true",
+        "[planning] # more",
+    ],
+)
+def test_settings_that_the_checker_could_overlook_are_refused(line: str) -> None:
+    """They are read line by line here, and as TOML elsewhere."""
+    connection = new_database("planning", objective="cost")
+    Store(connection)
+    connection.execute("UPDATE meta SET value = value || ? WHERE key = 'config'", (line,))
+    with pytest.raises(CheckError, match="the settings have the line"):
+        Store(connection)
+
+
+def test_a_line_of_settings_ends_where_that_of_toml_does() -> None:
+    connection = new_database(
+        "planning", policy="x\u2028objective = 'goal'\u2028", objective="cost"
+    )
+    assert Store(connection).setting("planning", "objective") == "cost"
 
 
 def test_rows_of_which_only_some_were_read_end_after_their_connection() -> None:

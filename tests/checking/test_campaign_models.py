@@ -18,6 +18,7 @@ import pytest
 from misstep.checking import model_records, shared
 from misstep.checking.campaign import check_campaign, check_database
 from misstep.checking.closed import closed_problem
+from misstep.checking.jani.documents import digest_of
 from misstep.safety.shared import packed
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.models import generate_model, write_model
@@ -61,6 +62,17 @@ def test_right_records_within_a_radius_pass(radius: int) -> None:
     report = check_database(campaign(radius))
     assert report.problems == []
     assert (report.checked["strategies"] > 0) == (radius > 0)
+
+
+def test_a_bug_within_a_radius_rests_on_decisions_that_no_run_shows() -> None:
+    """Also if nothing is said of the smallest radius."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    campaign(1).backup(copy)
+    copy.execute("UPDATE verdicts SET low = 0, high = NULL WHERE verdict = 'BUG'")
+    copy.execute("UPDATE verdicts SET low = 2, high = NULL WHERE verdict = 'NOT A BUG'")
+    report = check_database(copy)
+    assert report.problems == []
+    assert report.not_checked["radii"] > 0
 
 
 @pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)
@@ -189,8 +201,8 @@ FORGED: list[tuple[str, tuple[str, str], str, Change, str]] = [
     ("fault decision", FAULT, "decision", lambda x: 1 - min(x, 1), "the policy's decision is"),
     ("fault outcome", FAULT, "outcome", listed(lambda x: [0] * len(x)), "the outcome is none of"),
     ("fault better", FAULT, "better", lambda _: 99, "the better label (label 99) does not apply"),
-    ("fault loss", FAULT, "high", lambda _: 1, "which is not an interval"),
-    ("fault share", FAULT, "share", lambda _: -1, "its share is -1"),
+    ("fault loss", FAULT, "high", lambda _: 1, "how much is lost"),
+    ("fault share", FAULT, "share", lambda _: -1, "how much is lost"),
 ]
 
 
@@ -444,8 +456,15 @@ def changed_model(change: Callable[[dict[str, Any]], object]) -> sqlite3.Connect
     ((path, content),) = source["files"].items()
     document = json.loads(base64.b64decode(content))
     change(document)
-    source["files"][path] = base64.b64encode(json.dumps(document).encode()).decode()
-    copy.execute("UPDATE tasks SET source = ?", (zlib.compress(json.dumps(source).encode()),))
+    changed = json.dumps(document).encode()
+    source["files"][path] = base64.b64encode(changed).decode()
+    copy.execute(
+        "UPDATE tasks SET source = ?, digest = ?",
+        (
+            zlib.compress(json.dumps(source).encode()),
+            digest_of({**source, "files": {path: changed}}),
+        ),
+    )
     return copy
 
 

@@ -24,6 +24,7 @@ from misstep.checking.certificates.container import MAGIC
 from misstep.checking.errors import CheckError
 from misstep.faults.prove import prove
 from misstep.safety.prove import ProveSettings
+from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from support import jani
 from support.prove import (
@@ -325,6 +326,52 @@ def test_a_certificate_with_another_digest_is_refused() -> None:
     files = list(road().source["files"].values())
     report = check_model(read_certificate(safe_road()), files, digest="1" * 64)
     assert "the digest of the task differs" in report.reason
+
+
+def _header(content: bytes) -> tuple[dict[str, Any], bytes]:
+    line, _, rest = content[len(MAGIC) :].partition(b"\n")
+    return json.loads(line), rest
+
+
+def test_the_model_is_that_of_the_caller(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A certificate that brings another model along proves nothing about the one that is asked about."""
+    (content,) = road().source["files"].values()
+    unsafe, proof = tmp_path / "unsafe.jani", tmp_path / "forged.proof"
+    document = json.loads(content)
+    document["properties"][0]["expression"]["reach"] = True
+    unsafe.write_text(json.dumps(document))
+    header, rest = _header(safe_road())
+    (own,) = header["task"]["files"]
+    (tmp_path / Path(own["name"]).name).write_bytes(content)  # where the certificate would find it
+    brought = {**own, "content": content.decode()}
+    elsewhere = str(Path(own["name"]).parent / "no" / ".." / Path(own["name"]).name)
+    for files, path in (
+        ([own], own["name"]),
+        ([brought], own["name"]),
+        ([{**brought, "name": "(given)"}], "(given)"),
+        ([own], elsewhere),
+        ([own], own["name"] + "/../" + Path(own["name"]).name),
+    ):
+        task = {**header["task"], "files": files, "path": path}
+        proof.write_bytes(MAGIC + json.dumps({**header, "task": task}).encode() + b"\n" + rest)
+        assert main([str(proof), str(unsafe)]) != 0
+        assert "VALID no run" not in capsys.readouterr().out
+
+
+def test_it_is_said_how_a_certificate_reads_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The claim is about the conditions that the certificate brings along, so these are shown."""
+    path = tmp_path / "model.jani"
+    path.write_bytes(next(iter(road().source["files"].values())))
+    start = "s = 0 and v = 0 and w = 0.5"
+    proof = prove(load_jani(path, unsafe="s > 100", start=start), "first")
+    assert proof.certificate is not None
+    (tmp_path / "safe.proof").write_bytes(proof.certificate)
+    assert main([str(tmp_path / "safe.proof"), str(path)]) == 0
+    assert '"right": 100' in capsys.readouterr().out
 
 
 def test_a_certificate_is_checked_from_the_command_line(

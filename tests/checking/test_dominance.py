@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -128,3 +129,12 @@ def test_replay_finds_a_changed_summand(tmp_path: Path, monkeypatch: pytest.Monk
     wrong = result_of("replay", out, code=35)["problems"]
     assert wrong
     assert all("by factor, the tables do not" in row["problem"] for row in wrong)
+
+
+def test_look_ups_that_share_their_parts_do_not_take_for_ever() -> None:
+    """Sixty nodes, each of which leads to the one before it twice: 2^60 ways."""
+    nodes = [(0, 0, 0, 0, 2, 0, 0), *((-1, i, i, 1, 1, 0) for i in range(60))]
+    lookup = [len(nodes), *(number for node in nodes for number in node)]
+    numbers = [1, 0, 0, 0, 1, 1, 0, 1, 0, len(lookup), *lookup]
+    tables = DominanceTables(array("q", numbers).tobytes() + b"\0")
+    assert tables.value((0, 0), (1, 1)) == 0

@@ -18,6 +18,8 @@ from misstep.campaigns.seal import seal_from_scratch
 from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.seal import CHANGED
 from misstep.errors import MisstepError
+from misstep.tasks.generate import generate
+from misstep.tasks.load import load_task
 from support.campaigns import BATCHES, SHARING, small_model
 from support.dominance import logistics
 from support.forging import (
@@ -25,6 +27,8 @@ from support.forging import (
     changed_strategies,
     changed_table,
     column,
+    fixed_bugs,
+    less_risk,
     listed,
     lost_bugs,
     misled_strategies,
@@ -38,6 +42,7 @@ from support.forging import (
     sql,
     swapped_states,
     truncated_unsafe_run,
+    unnoticed,
 )
 from support.permitted import DrawingPolicy, improving, mostly, true_distance
 from support.tasks import generated_task
@@ -71,6 +76,9 @@ class Said(NamedTuple):
         return any(CHANGED in problem or problem.startswith("refused") for problem in self.problems)
 
 
+WORLDS = ("task", "model", "set", "flaky", "retest", "risk")
+
+
 def made(place: Path) -> dict[str, Path]:
     """Honest campaigns."""
     tasks = [generated_task("visitall", width=3, height=2), logistics(2, 2)]
@@ -92,7 +100,11 @@ def made(place: Path) -> dict[str, Path]:
     (place / "planning.py").write_text(PLANNING)
     counter = f"python:{place / 'planning.py'}:Counter"
     run_campaign(task, counter, out=place / "flaky", pool=14, oracle="exact").close()
-    return {world: place / world for world in ("task", "model", "set", "flaky")}
+    icy = load_task(generate("one-way-line", cells=5, packages=2, vmax=3, drop=True, ice="2"))
+    run_campaign(icy, "random:1", out=place / "risk", runs=10, risk=True, config=BATCHES).close()
+    with open_campaign(place / "model") as old:
+        old.retest("random:2", out=place / "retest").campaign.close()
+    return {world: place / world for world in WORLDS}
 
 
 def forged(own: Forgery, honest: dict[str, Path], place: Path) -> Path:
@@ -173,7 +185,24 @@ FORGERIES: tuple[Forgery, ...] = (
         lambda connection: shortened(connection, elsewhere=False),
         None,
         None,
-        "ends of runs",
+        "runs of the policy",
+    ),
+    Forgery(
+        "the same, and the policy removed",
+        "task",
+        unnoticed("DELETE FROM policy"),
+        "the policy answers otherwise",
+        "the policy answers otherwise",
+    ),
+    Forgery(
+        "the same, and FLAKY by another oracle",
+        "task",
+        unnoticed(
+            "INSERT INTO verdicts SELECT task, number, 'other', round, 'FLAKY', NULL, 0, NULL, 0, NULL, NULL, NULL, "
+            "NULL, NULL, NULL, 0, 0, 0, 0 FROM verdicts WHERE oracle = 'exact'"
+        ),
+        "and that of another oracle FLAKY",
+        "and that of another oracle FLAKY",
     ),
     Forgery(
         "outcome of a run changed",
@@ -229,12 +258,37 @@ FORGERIES: tuple[Forgery, ...] = (
         "losses",
     ),
     Forgery(
+        "share of a fault changed",
+        "task",
+        column("faults", "share", lambda x: 1 - x, "share NOT NULL"),
+        "the shares of the faults",
+        "the shares of the faults",
+    ),
+    Forgery(
+        "fault that loses nothing",
+        "task",
+        sql("UPDATE faults SET low = 0, share = NULL WHERE low NOT NULL"),
+        "it is not said to lose anything",
+        "it is not said to lose anything",
+    ),
+    Forgery(
         "lower bound raised to what the policy spends, so that it is OPTIMAL",
         "task",
         raised_to_optimal,
         None,
         "and a cheapest plan costs",
         "verdicts OPTIMAL",
+    ),
+    Forgery(
+        "unsolvability invented by a further oracle",
+        "task",
+        sql(
+            "INSERT INTO verdicts SELECT task, number, 'other', 0, CASE outcome WHEN 'goal' THEN 'UNKNOWN' ELSE "
+            "'OPTIMAL' END, NULL, 0, CASE outcome WHEN 'goal' THEN cost ELSE 0 END, "
+            "CASE outcome WHEN 'goal' THEN 0 END, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0 FROM runs"
+        ),
+        "the lower bound is inf, and a plan costs",
+        "and a cheapest plan costs",
     ),
     Forgery("both bounds raised", "task", raised_lower, "the plan:", "the plan:"),
     Forgery(
@@ -276,6 +330,18 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
     ),
+    Forgery(
+        "run deleted, with the verdicts on it",
+        "task",
+        sql(
+            *(
+                f"DELETE FROM {table} WHERE task = 2 AND {key} = 3"
+                for table, key in (("faults", "run"), ("verdicts", "number"), ("runs", "number"))
+            )
+        ),
+        "the campaign is finished, and there is no run",
+        "the campaign is finished, and there is no run",
+    ),
     Forgery("whole task removed", "task", removed_task, None, None),
     Forgery(
         "digest of the policy changed", "task", sql("UPDATE policy SET digest = 'f00'"), None, None
@@ -300,6 +366,13 @@ FORGERIES: tuple[Forgery, ...] = (
         "the gap is",
     ),
     Forgery(
+        "digest of a task changed",
+        "task",
+        sql("UPDATE tasks SET digest = upper(digest)"),
+        "the digest of the task",
+        "its files are not what they were",
+    ),
+    Forgery(
         "effort changed", "task", sql("UPDATE verdicts SET expansions = expansions + 1"), None, None
     ),
     Forgery(
@@ -309,6 +382,16 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         "unsafe states can be avoided from here",
         "verdicts NOT A BUG",
+    ),
+    Forgery(
+        "verdict NOT A BUG of a further oracle",
+        "model",
+        sql(
+            "INSERT INTO verdicts SELECT task, number, 'tarjan', 0, 'NOT A BUG', NULL, NULL, NULL, NULL, NULL, NULL, "
+            "NULL, NULL, NULL, NULL, 0, 0, 0, 0 FROM verdicts"
+        ),
+        "and a strategy avoids unsafe states",
+        "unsafe states can be avoided from here",
     ),
     Forgery(
         "verdict flipped: NOT A BUG to BUG, no strategy",
@@ -397,6 +480,27 @@ FORGERIES: tuple[Forgery, ...] = (
         "radii",
     ),
     Forgery(
+        "radius invented where nothing helps",
+        "model",
+        sql("UPDATE verdicts SET low = 1, high = 2 WHERE verdict = 'NOT A BUG'"),
+        "and the verdict is NOT A BUG",
+        "and the verdict is NOT A BUG",
+    ),
+    Forgery(
+        "outcome of a fault removed",
+        "model",
+        sql("UPDATE faults SET outcome = NULL"),
+        "the outcome is missing",
+        "the outcome is missing",
+    ),
+    Forgery(
+        "loss of a fault invented",
+        "model",
+        sql("UPDATE faults SET low = 1, high = 1"),
+        "how much is lost",
+        "how much is lost",
+    ),
+    Forgery(
         "faults deleted",
         "model",
         sql("DELETE FROM faults"),
@@ -445,6 +549,36 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
         "flaky verdicts",
+    ),
+    Forgery(
+        "bounds added to verdicts FLAKY",
+        "flaky",
+        sql("UPDATE verdicts SET lower = 2, upper = 3 WHERE verdict = 'FLAKY'"),
+        "claims something all the same",
+        "claims something all the same",
+    ),
+    Forgery(
+        "second answer that is no operator",
+        "flaky",
+        sql("UPDATE contradictions SET second = 1000"),
+        "which is none",
+        "which is none",
+    ),
+    Forgery(
+        "bugs said to be fixed",
+        "retest",
+        fixed_bugs,
+        None,
+        None,
+        "runs of the policy",
+    ),
+    Forgery(
+        "decisions changed where no run passes, and the risks with them",
+        "risk",
+        less_risk,
+        None,
+        None,
+        "decisions",
     ),
     Forgery(
         "contradictions removed, and bugs made of it",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from misstep.checking.jani import SafetyTask
+from misstep.checking.model_risk import policy_risks
 from misstep.checking.sas import SasTask, State, parse_sas
 from misstep.checking.semantics import apply, is_applicable
 from misstep.checking.stored import Store, source_of
@@ -80,6 +81,46 @@ def shortened(connection: sqlite3.Connection, *, elsewhere: bool) -> None:
         "plan = ?, derivation = NULL WHERE task = 1 AND number = ?",
         (cost, plan, number),
     )
+
+
+def unnoticed(hide: str) -> Forge:
+    """A run that contradicts another one, and something that could keep the checker from comparing them."""
+
+    def how(connection: sqlite3.Connection) -> None:
+        shortened(connection, elsewhere=True)
+        connection.execute(hide)
+
+    return how
+
+
+def fixed_bugs(connection: sqlite3.Connection) -> None:
+    """Of a retest: the strategies of all bugs as the decisions of a policy that is safe now."""
+    connection.execute("DELETE FROM faults")
+    bugs = "IN (SELECT number FROM verdicts WHERE verdict = 'BUG')"
+    connection.execute(
+        "UPDATE runs SET outcome = 'safe', operators = '[]', states = json_array(json_extract(states, '$[0]')) "
+        f"WHERE number {bugs}"
+    )
+    connection.execute(
+        "UPDATE verdicts SET verdict = 'NOT A BUG', kind = NULL, low = 0, high = 0 WHERE verdict = 'BUG'"
+    )
+
+
+def less_risk(connection: sqlite3.Connection) -> None:
+    """The policy is said to stop wherever no run shows what it does, and its risks are computed from that."""
+    task = SafetyTask.from_source(source_of(Store(connection).tasks()[0]))
+    runs = connection.execute("SELECT states FROM runs").fetchall()
+    shown = {json.dumps(own, separators=(",", ":")) for (text,) in runs for own in json.loads(text)}
+    for rowid, state in connection.execute("SELECT rowid, state FROM decisions").fetchall():
+        if state not in shown:
+            connection.execute("UPDATE decisions SET label = NULL WHERE rowid = ?", (rowid,))
+    rows = connection.execute("SELECT state, label FROM decisions").fetchall()
+    risks = policy_risks(task, {task.read_state(json.loads(own)): label for own, label in rows})
+    for number, state in connection.execute("SELECT number, state FROM states").fetchall():
+        low, high = risks.of(task.read_state(json.loads(state)))
+        connection.execute(
+            "UPDATE risks SET low = ?, high = ? WHERE number = ?", (low, high, number)
+        )
 
 
 def swapped_states(connection: sqlite3.Connection) -> None:

@@ -12,10 +12,12 @@ import math
 import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from misstep._core import CounterRandom
+from misstep.checking.jani.documents import digest_of
 from misstep.oracles import Workbench, parse_oracle
 from misstep.oracles.verdict import Verdict
 from misstep.oracles.witness import named_operator
@@ -46,6 +48,7 @@ CREATE TABLE contradictions (task, state, first, second, asked, PRIMARY KEY (tas
 CREATE TABLE risks (task, number, low, high, least_low, least_high, PRIMARY KEY (task, number));
 CREATE TABLE decisions (task, state, label, PRIMARY KEY (task, state));
 CREATE TABLE dominance (task INTEGER PRIMARY KEY, tables BLOB, problem TEXT);
+CREATE TABLE fuzzed (task, first, runs, ends, PRIMARY KEY (task, first));
 """
 
 
@@ -82,7 +85,12 @@ def add_task(
     files = {name: base64.b64encode(data).decode() for name, data in source["files"].items()}
     packed = zlib.compress(json.dumps({**source, "files": files}).encode())
     name = source["name"]
-    insert(connection, "tasks", id=id, name=name, world=world, digest="?", source=packed)
+    digest = (
+        sha256(source["files"]["task.sas"]).hexdigest()
+        if world == "planning"
+        else digest_of(source)
+    )
+    insert(connection, "tasks", id=id, name=name, world=world, digest=digest, source=packed)
 
 
 def finite(value: float) -> int | None:

@@ -14,8 +14,10 @@ from misstep import _core
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Content
 from misstep.checking.report import CampaignReport, Finding, OpenBound
+from misstep.errors import MisstepError
 from misstep.oracles.dominance import try_dominance
 from misstep.planning import make_heuristic
+from misstep.tasks.pddl.translate import translate_sources
 from misstep.tasks.task import Task
 
 # Arguments: what is being done, how much of it is done, and the total.
@@ -29,10 +31,12 @@ def compute_again(content: Content, report: CampaignReport, tell: Progress) -> N
         task = content.task(name)
         if isinstance(task, Task):
             _compare_dominance(content, task, report)
+            _compare_translation(task, report)
     for done, bound in enumerate(report.open_bounds):
         tell("computing lower bounds", done, len(report.open_bounds))
         _confirm_bound(content, bound, report)
     report.not_checked = +report.not_checked
+    report.left_open = +report.left_open
 
 
 def _compare_dominance(content: Content, task: Task, report: CampaignReport) -> None:
@@ -51,6 +55,26 @@ def _compare_dominance(content: Content, task: Task, report: CampaignReport) -> 
         report.not_checked["dominance functions"] -= 1
 
 
+def _compare_translation(task: Task, report: CampaignReport) -> None:
+    """Whether the PDDL files still translate to the SAS file; another version may write another one."""
+    if task.pddl is None:
+        return
+    try:
+        same = any(
+            translate_sources(task.pddl, keep_unimportant=keep) == task.sas
+            for keep in (True, False)
+        )
+        problem = None if same else "its PDDL files do not translate to its SAS file"
+    except MisstepError as error:
+        problem = f"it cannot be translated again: {error}"
+    if problem is None:
+        report.confirmed_by_engine["translations"] += 1
+        report.not_checked["translations"] -= 1
+    else:
+        report.left_open["translations"] += 1
+        report.remarks.append(f"{task.name}: {problem}")
+
+
 def _confirm_bound(content: Content, bound: OpenBound, report: CampaignReport) -> None:
     task = content.task(bound.task)
     assert isinstance(task, Task)
@@ -63,13 +87,14 @@ def _confirm_bound(content: Content, bound: OpenBound, report: CampaignReport) -
         problem = f"the lower bound is {claimed}, but a plan costs {result.cost}"
         report.findings.append(Finding(f"{bound.task}:{bound.number}", problem))
         return
-    confirmed = lower >= claimed
-    counts = report.confirmed_by_engine if confirmed else report.left_open
-    counts["lower bounds"] += 1
-    counts["verdicts OPTIMAL"] += bound.optimal
-    if confirmed:
-        report.not_checked["lower bounds"] -= 1
-        report.not_checked["verdicts OPTIMAL"] -= bound.optimal
+    if lower >= claimed:
+        for counts, step in (
+            (report.confirmed_by_engine, 1),
+            (report.not_checked, -1),
+            (report.left_open, -1),
+        ):
+            counts["lower bounds"] += step
+            counts["verdicts OPTIMAL"] += step * bound.optimal
 
 
 __all__ = ["Progress", "compute_again"]

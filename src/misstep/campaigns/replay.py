@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from misstep.campaigns.again import Progress, compute_again
-from misstep.campaigns.planning.rows import trace_of
+from misstep.campaigns.planning.rows import runs_of, trace_of
+from misstep.campaigns.risks import read_decisions
 from misstep.campaigns.rows import RunRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
@@ -17,7 +18,10 @@ from misstep.checking.report import CampaignReport
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.policy import Policy
 from misstep.runs.make import make_runner
+from misstep.runs.permitted import PermittedRuns, WorstCase
 from misstep.runs.runner import Trace
+from misstep.safety.decider import Answer, Budget
+from misstep.safety.fuzz import envelope
 from misstep.safety.jani import system_of
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -85,17 +89,22 @@ def _replayed(
         policy = policy_of(task)
         try:
             differences = (
-                _model_differences(content, name, task, policy)
+                _model_differences(content, name, task, policy, settings)
                 if isinstance(task, JaniTask)
                 else _planning_differences(content, name, task, policy, settings)
             )
             for record, problem in differences:
-                count += 1
+                count += record != name  # which is about decisions beside the runs
                 tell("running the policy again", count, total)
                 if problem is not None:
                     changed.append((record, problem))
         finally:
             policy.close()
+    if not content.store.rows("SELECT 1 FROM verdicts WHERE verdict = 'FLAKY' LIMIT 1"):
+        for what in ("decisions", "permitted sets"):
+            del report.not_checked[what]
+    report.not_checked["runs of the policy"] -= count
+    report.not_checked = +report.not_checked
     return Replay(report, count, tuple(changed))
 
 
@@ -114,12 +123,20 @@ def _planning_differences(
         permitted_limit=own.permitted_limit,
         costly_some=own.costly_some,
     )
+    sets = {} if flaky else findings.permitted_sets()
+    if sets and isinstance(runner.policy, WorstCase):
+        asked = runner.policy.sets([state_of(task, own, content.store.path) for own in sets])
+        if {tuple(own.state.values): own.operators for own in asked} != sets:
+            yield name, "the policy now permits other operators"
     for row in findings.states():
         if row.run in runs and row.number not in flaky:
             state = state_of(task, row.state, content.store.path)
             now = runner.trace(state, settings.max_steps)
             then = trace_of(task, state, runs[row.run])
-            yield f"{name}:{row.number}", _difference(task, now, then)
+            difference = _difference(task, now, then)
+            if difference is None and isinstance(runner.policy, WorstCase):
+                difference = _set_difference(runner.policy.facts(state), runs_of(runs[row.run]))
+            yield f"{name}:{row.number}", difference
 
 
 def _difference(task: Task, now: Trace, then: Trace) -> str | None:
@@ -131,11 +148,26 @@ def _difference(task: Task, now: Trace, then: Trace) -> str | None:
         return f"the policy's run now ends with {now.outcome}, not {then.outcome}"
     if len(now.operators) != len(then.operators):
         return f"the policy's run now has {len(now.operators)} steps, not {len(then.operators)}"
+    if now.outcome == "inapplicable" and now.named != then.named:
+        return "the policy's run now ends with another operator that does not apply"
     return None
 
 
+def _set_difference(now: PermittedRuns, then: PermittedRuns | None) -> str | None:
+    """Of a set-valued policy: what is known of all permitted runs, if all of them are known both times."""
+    if then is None or not (now.closed and then.closed):
+        return None
+    if (now.least, now.most) == (then.least, then.most):
+        return None
+    return "the policy now permits cheaper or more expensive runs"
+
+
 def _model_differences(
-    content: Content, name: str, task: JaniTask, policy: Policy | LabelPolicy
+    content: Content,
+    name: str,
+    task: JaniTask,
+    policy: Policy | LabelPolicy,
+    settings: Settings,
 ) -> Iterator[tuple[str, str | None]]:
     assert isinstance(policy, LabelPolicy)
     system = system_of(task, policy, policy.engine)
@@ -143,12 +175,20 @@ def _model_differences(
     flaky = findings.flaky()
     sound = {row.run for row in findings.states() if row.number not in flaky}
     bad = {row.state for row in findings.contradictions()}
+    for row in () if flaky else read_decisions(findings):
+        if system.native.decision(system.id(row.state)) != row.label:
+            yield name, f"the policy now decides otherwise in {task.text(row.state)}"
+            break
     for run in findings.runs():
         if run.number in sound or not flaky:
             # There is no verdict on the part up to the last contradiction.
             met = [step for step, state in enumerate(run.states or ()) if state in bad]
             first = met[-1] + 1 if met else 0
             changed = _changed_label(task, system.native, system.id, run, first)
+            if changed is None and run.outcome == "safe":
+                budget = Budget(expansions=settings.of_model.evaluations)
+                if envelope(system, [(run.states or ())[0]], budget).answer is not Answer.SAFE:
+                    changed = "that the policy is safe from there is not found again"
             yield f"{name} run {run.number}", changed
 
 

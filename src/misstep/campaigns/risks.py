@@ -87,6 +87,11 @@ def read_risks(findings: Findings) -> dict[int, RiskRow]:
     return {row.number: row for row in rows}
 
 
+def read_decisions(findings: Findings) -> list[DecisionRow]:
+    rows = findings.store.rows("SELECT state, label FROM decisions WHERE task = ?", findings.task)
+    return [decoded(DecisionRow.decoded, row, findings.store.path) for row in rows]
+
+
 def risk_from_starts(
     content: Content,
     name: str | None,
@@ -116,6 +121,7 @@ __all__ = [
     "RiskRow",
     "add_decisions",
     "add_risks",
+    "read_decisions",
     "read_risks",
     "risk_from_starts",
 ]

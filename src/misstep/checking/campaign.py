@@ -93,6 +93,7 @@ def _checked(store: Store, progress: Progress | None, report: CampaignReport) ->
                 done = min(done + 1, total)
                 if progress is not None:
                     progress(done, total)
+    report.not_checked["measured families"] += store.measured_families()
     sealed = Sealed(store.connection)
     report.digest = sealed.digest
     report.checked["rows against the digest"] = 0 if sealed.problems else sealed.rows

@@ -22,7 +22,7 @@ class Distances:
 
     def __init__(self, task: SasTask, starts: Iterable[State], limit: int = LIMIT) -> None:
         self._task = task
-        self._cost: dict[State, int] = {}
+        self._cost: dict[State, tuple[int, int]] = {}
         self._before: dict[State, list[tuple[State, int]]] = {}
         self.known = self._explore(dict.fromkeys(starts), max(1, limit))
         if self.known:
@@ -46,21 +46,28 @@ class Distances:
         return True
 
     def _go_back(self) -> None:
-        heap = [(0, state) for state in self._all if is_goal(state, self._task)]
+        """The cost of a cheapest plan, and the steps of the shortest one among these."""
+        heap = [(0, 0, state) for state in self._all if is_goal(state, self._task)]
         while heap:
-            cost, state = heapq.heappop(heap)
+            cost, steps, state = heapq.heappop(heap)
             if state in self._cost:
                 continue
-            self._cost[state] = cost
+            self._cost[state] = cost, steps
             for before, own in self._before.get(state, ()):
                 if before not in self._cost:
-                    heapq.heappush(heap, (cost + own, before))
+                    heapq.heappush(heap, (cost + own, steps + 1, before))
 
     def of(self, state: State) -> Cost | None:
         """None: not known."""
         if not self.known or state not in self._all:
             return None
-        return self._cost.get(state, math.inf)
+        return self._cost.get(state, (math.inf, math.inf))[0]
+
+    def steps(self, state: State) -> Cost | None:
+        """The steps of a shortest one among the cheapest plans; None: not known."""
+        if not self.known or state not in self._all:
+            return None
+        return self._cost.get(state, (math.inf, math.inf))[1]
 
 
 __all__ = ["LIMIT", "Distances"]

@@ -57,12 +57,23 @@ class _Factor:
     table: Sequence[int] | None  # None: 0 for equal states, nothing for others
     nothing: int  # the entry for no value
 
-    def abstract(self, state: State, node: int = -1) -> int:
-        found = self.nodes[node]
-        if found.variable >= 0:
-            return found.entries[state[found.variable]]
-        left, right = self.abstract(state, found.left), self.abstract(state, found.right)
-        return -1 if min(left, right) < 0 else found.entries[left * found.right_size + right]
+    def abstract(self, state: State) -> int:
+        return self._abstract(state, -1, {})
+
+    def _abstract(self, state: State, node: int, known: dict[int, int]) -> int:
+        """Each node once, also if a file lets many others lead to it."""
+        if node not in known:
+            found = self.nodes[node]
+            if found.variable >= 0:
+                known[node] = found.entries[state[found.variable]]
+            else:
+                left, right = (
+                    self._abstract(state, own, known) for own in (found.left, found.right)
+                )
+                known[node] = (
+                    -1 if min(left, right) < 0 else found.entries[left * found.right_size + right]
+                )
+        return known[node]
 
     def value(self, dominated: State, dominating: State) -> int | None:
         s, t = self.abstract(dominated), self.abstract(dominating)

@@ -17,14 +17,21 @@ from misstep.errors import MisstepError
 Decisions = Sequence[tuple[Hashable, object]]
 """The states of a run where the policy was asked, with its answers."""
 STOPS = {"stuck": -1, "error": -2}
+NO_OPERATOR = (*STOPS.values(), -4)  # -4: no answer in time
 
 
 class Contradictions:
     """Where the policy of a task contradicts itself."""
 
     def __init__(
-        self, rows: Sequence[StoredContradiction], read_state: Callable[[object], Hashable]
+        self,
+        rows: Sequence[StoredContradiction],
+        read_state: Callable[[object], Hashable],
+        operators: int,
+        unbounded: tuple[int | None, int | None],
     ) -> None:
+        """`operators` is the number of operators or labels, `unbounded` the bounds that claim nothing."""
+        self.unbounded = unbounded
         self.first: dict[Hashable, int] = {}
         self.problems: list[str] = []
         for row in rows:
@@ -37,6 +44,8 @@ class Contradictions:
                 continue
             if answers[0] == answers[1] or asked < 2:
                 self.problems.append("a contradiction of equal answers, or to one question")
+            if answers[1] >= operators or (answers[1] < 0 and answers[1] not in NO_OPERATOR):
+                self.problems.append(f"a contradiction by the answer {answers[1]}, which is none")
             self.first[state] = answers[0]
 
     def problem(
@@ -46,7 +55,8 @@ class Contradictions:
         step = next((i for i, (state, _) in enumerate(decisions) if state in self.first), None)
         if verdict.verdict == "FLAKY":
             claims = (verdict.kind, verdict.plan, verdict.derivation, verdict.strategy)
-            if any(own is not None for own in claims) or (verdict.low, verdict.high) != (0, None):
+            bounds = (verdict.low, verdict.high), (verdict.lower, verdict.upper)
+            if any(own is not None for own in claims) or bounds != ((0, None), self.unbounded):
                 return "the verdict is FLAKY and claims something all the same"
             report.checked["flaky verdicts"] += 1
             report.not_checked["flaky verdicts"] += step is None
@@ -57,6 +67,17 @@ class Contradictions:
         return (
             f"the policy contradicts itself at step {step} of the run, and the verdict is not FLAKY"
         )
+
+    @staticmethod
+    def mixed_problem(verdicts: Sequence[StoredVerdict]) -> str | None:
+        """If one oracle's verdict is FLAKY, the others cannot rest on the same run."""
+        if not any(own.verdict == "FLAKY" for own in verdicts):
+            return None
+        for own in verdicts:
+            unsolvable = own.verdict == "OPTIMAL" and own.lower is None
+            if own.verdict not in ("FLAKY", "UNKNOWN") and not unsolvable:
+                return f"oracle {own.oracle}: the verdict is {own.verdict}, and that of another oracle FLAKY"
+        return None
 
     def left_over(self, runs: Iterator[Decisions]) -> Iterator[str]:
         """The errors in the contradictions themselves, given all runs."""

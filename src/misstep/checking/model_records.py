@@ -25,8 +25,8 @@ from misstep.checking.closed import closed_problem
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
+from misstep.checking.jani.documents import digest_of
 from misstep.checking.model_risk_records import ModelRiskRecords
-from misstep.checking.planning_records import shares_problem
 from misstep.checking.report import CampaignReport, Finding, unjudged
 from misstep.checking.safe_states import FULL_LIMIT, LIMIT, SafeStates
 from misstep.checking.safe_strategy import SafeStrategy
@@ -66,7 +66,10 @@ class ModelRecords:
     def __init__(self, store: Store, task: StoredTask, report: CampaignReport) -> None:
         self.name = task.name
         self.report = report
-        self.task = SafetyTask.from_source(source_of(task))
+        source = source_of(task)
+        self.task = SafetyTask.from_source(source)
+        if task.digest != digest_of(source):
+            raise CheckError("the digest of the task is not that of its files")
         radius = store.setting("model", "radius")
         if radius is None or not re.fullmatch("inf|[0-9]{1,20}", radius):
             raise CheckError(
@@ -86,9 +89,10 @@ class ModelRecords:
         self.contradictions = Contradictions(
             store.contradictions(task.id),
             lambda text: self.task.read_state(loaded(text, "the state")),
+            len(self.task.labels),
+            (None, None),
         )
         self.decisions: dict[State, int] = {}  # of the policy, where its runs show them
-        self.one_answer = store.one_policy()
         judged = (own.oracle for rows in self.verdicts.values() for own in rows)
         self.oracles = set(judged) if store.finished() else set()
         self.left_open = store.left_open(task.id)
@@ -96,9 +100,12 @@ class ModelRecords:
         self.bugs: set[State] = set()  # with a witness
         self.better: dict[State, set[int]] = defaultdict(set)  # the labels of strategies there
         self.claimed: dict[State, set[str]] = defaultdict(set)  # verdicts
+        self.kept_safe: set[State] = set()  # states of strategies that are said to be lost
         self._successors: dict[tuple[State, int], list[State]] = {}
         self._packed = {number: row for number, *row in store.strategies(task.id)}
         self._strategies: dict[int, SafeStrategy | str] = {}
+        if not self.lent:
+            report.not_checked["fuzzed runs"] += max(0, store.fuzzed(task.id) - len(self.runs))
         self.risks = ModelRiskRecords(store, task, self.task, report)
 
     def findings(self) -> Iterator[Finding]:
@@ -107,14 +114,16 @@ class ModelRecords:
         for entry in self.entries:
             self._take_claims(entry)
         problems = [self._checked(entry, runs) for entry in self.entries]
+        self.report.not_checked["decisions"] += self.risks.unseen(self.decisions)
         # From here on it is known what strategies have proven.
+        self.kept_safe = self._kept_safe()
         wrong = {
             number: list(self._wrong_faults(number, runs.get(number)))
             for number in self.faults.keys() | runs.keys()
         }
         first: dict[int, int] = {}  # of a run: the smallest step that a record tests
         for entry, found in zip(self.entries, problems, strict=True):
-            problem = found
+            problem = found or self._contradicted(entry)
             if isinstance(entry.run, int) and isinstance(entry.step, int):
                 first[entry.run] = min(entry.step, first.get(entry.run, entry.step))
                 later = [text for step, text in wrong.get(entry.run, ()) if step >= entry.step]
@@ -132,6 +141,28 @@ class ModelRecords:
                     yield Finding(f"{self.name} run {number}", text)
         for number in sorted(self.verdicts.keys() - {entry.number for entry in self.entries}):
             yield Finding(f"{self.name}:{number}", "a verdict without a state")
+
+    def _kept_safe(self) -> set[State]:
+        """States that verdicts or faults call lost, and that a strategy keeps safe all the same."""
+        if not math.isinf(self.radius):
+            return set()
+        lost = {state for state, said in self.claimed.items() if "NOT A BUG" in said}
+        for fault in (own for faults in self.faults.values() for own in faults):
+            try:
+                lost.add(self.task.read_state(loaded(fault.outcome, "the outcome")))
+            except (MisstepError, RecursionError):
+                continue  # reported with the fault
+        checked = (own for own in self._strategies.values() if isinstance(own, SafeStrategy))
+        return {state for own in checked for state in own.shared.states if state in lost}
+
+    def _contradicted(self, entry: StoredState) -> str | None:
+        """A verdict NOT A BUG where the strategy of another oracle or record avoids unsafe states."""
+        if not self.kept_safe:
+            return None
+        state = self.task.read_state(loaded(entry.state, "the state"))
+        if state in self.kept_safe and "NOT A BUG" in self.claimed[state]:
+            return "a verdict is NOT A BUG, and a strategy avoids unsafe states"
+        return None
 
     def _take_claims(self, entry: StoredState) -> None:
         """The claims about a state, true or not; faults must agree with them."""
@@ -161,6 +192,8 @@ class ModelRecords:
         if not 0 <= step <= last or run.states[step] != state:
             return f"run {entry.run} is not in this state at step {step}"
         decisions = _decisions(run)[step:]
+        if problem := self.contradictions.mixed_problem(self.verdicts[entry.number]):
+            return problem
         for verdict in self.verdicts[entry.number]:
             problem = self.contradictions.problem(verdict, decisions, self.report)
             if problem is None and verdict.verdict != "FLAKY":
@@ -207,9 +240,10 @@ class ModelRecords:
             return problem
         for step, (state, label) in enumerate(zip(states, labels, strict=False)):
             known = self.decisions.setdefault(state, label)
-            if known != label and self.one_answer and not self.contradictions.first:
+            if known != label and not self.contradictions.first:
                 return f"at step {step} the policy answers otherwise than in another run"
         self.report.checked["runs"] += 1
+        self.report.not_checked["runs of the policy"] += 1
         return Followed(states, labels, outcome)
 
     def _run_problem(self, stored: StoredRun, run: Followed) -> str | None:
@@ -234,7 +268,6 @@ class ModelRecords:
             if run.outcome == "unsafe":
                 return "the last state is not unsafe"
             return f"the last state is unsafe, and the outcome {run.outcome}"
-        self.report.not_checked["ends of runs"] += run.outcome in ("error", "timeout", "cut")
         return None
 
     # Verdicts
@@ -257,10 +290,13 @@ class ModelRecords:
         if run.outcome == "safe":
             return self._proof_problem(verdict, state)
         if not is_bug:
-            if verdict.strategy is not None:
+            if (verdict.strategy, verdict.size) != (None, None):
                 return f"there is a strategy, and the verdict is {verdict.verdict}"
-            if verdict.verdict == "NOT A BUG" and (problem := self._lost_problem(state)):
-                return problem
+            if verdict.verdict == "NOT A BUG":
+                if problem := self._lost_problem(state, low, high):
+                    return problem
+            elif (low, high) != (0, math.inf):
+                self.report.unproven("radii")
             self.report.checked["verdicts"] += 1
             return None
         if high == 0:
@@ -281,27 +317,44 @@ class ModelRecords:
         if verdict.strategy is None:
             self.report.unproven("verdicts NOT A BUG")
             return None
+        # That these are the policy's decisions is counted with its run.
         strategy = self._strategy(verdict.strategy)
         if isinstance(strategy, str):
             return strategy
         if problem := strategy.problem(state, 0):
             return f"the decisions of the policy: {problem}"
-        self.report.checked["proofs that the policy is safe"] += 1
+        self.report.checked["proofs that decisions are safe"] += 1
         self.report.checked["verdicts"] += 1
         return None
 
-    def _lost_problem(self, state: State) -> str | None:
+    def _lost_problem(self, state: State, low: float, high: float) -> str | None:
         """Checks a state from which it is claimed that unsafe states cannot be avoided within the campaign's radius."""
+        if high <= self.radius and not math.isinf(low):
+            most = "finite" if math.isinf(high) else f"at most {high}"
+            return f"the smallest radius is {most}, and the verdict is NOT A BUG"
         safe = self.safe.is_safe(state) if self.report.full else None
         if safe and math.isinf(self.radius):
             return "unsafe states can be avoided from here, and the verdict is NOT A BUG"
+        if safe is False and not math.isinf(high):
+            return f"the smallest radius is {low} to {high}, and unsafe states cannot be avoided"
         if safe is False:
             self.report.confirmed["verdicts NOT A BUG"] += 1
-        else:
-            self.report.unproven("verdicts NOT A BUG")
+            return None
+        self.report.unproven("verdicts NOT A BUG")
+        if low > self.radius + 1 or not math.isinf(high):
+            self.report.unproven("radii")
         return None
 
-    def _without_strategy(self, state: State, size: int | None) -> str | None:
+    def _count_radius(self, verdict: StoredVerdict, most: float) -> None:
+        """Counts a radius that is not shown; `most` deviations are made by the strategy, if no run shows them.
+
+        Within a finite radius the bug itself rests on decisions of the policy."""
+        if cost(verdict.low, "low") > 1 or verdict.high is not None or most > self.radius:
+            self.report.unproven("radii")
+
+    def _without_strategy(
+        self, verdict: StoredVerdict, state: State, size: int | None
+    ) -> str | None:
         if size is None or size <= LARGEST_STRATEGY or not math.isinf(self.radius):
             return "a bug without a strategy"
         safe = self.safe.is_safe(state)
@@ -311,13 +364,14 @@ class ModelRecords:
         if not safe:
             return "a bug without a strategy, and there is none: unsafe states cannot be avoided"
         self.bugs.add(state)
+        self._count_radius(verdict, 0)
         self.report.checked["strategies found again"] += 1
         return None
 
     def _strategy_problem(self, verdict: StoredVerdict, state: State) -> str | None:
         size = None if verdict.size is None else integer(verdict.size, "the size of the strategy")
         if verdict.strategy is None:
-            return self._without_strategy(state, size)
+            return self._without_strategy(verdict, state, size)
         if size is not None:
             return "a strategy that is kept, and the size of one that is too large"
         strategy = self._strategy(verdict.strategy)
@@ -330,8 +384,7 @@ class ModelRecords:
         most = strategy.most(state)
         if most < cost(verdict.low, "low"):
             return f"the strategy has {int(most)} deviations at most, below the smallest radius"
-        if cost(verdict.low, "low") > 1 or verdict.high is not None:
-            self.report.unproven("radii")
+        self._count_radius(verdict, most)
         return None
 
     def _strategy(self, number: object) -> SafeStrategy | str:
@@ -387,16 +440,13 @@ class ModelRecords:
                 return "the better label is the policy's own"
             if not self._is_label(better) or not self.task.model.is_applicable(here, better):
                 return f"the better label ({self._label(better)}) does not apply"
-        if cost(fault.low, "low") > cost(fault.high, "high"):
-            return f"it loses {fault.low} to {fault.high}, which is not an interval"
-        if problem := shares_problem(fault):
+        if any(own is not None for own in (fault.low, fault.high, fault.share)) or fault.recurring:
+            return "it says how much is lost, or that it comes again, as faults of models do not"
+        outcome = self.task.read_state(loaded(fault.outcome, "the outcome"))
+        if outcome not in self._outcomes(here, label):
+            return f"the outcome is none of {self._label(label)}"
+        if problem := self._outcome_problem(outcome):
             return problem
-        if fault.outcome is not None:
-            outcome = self.task.read_state(loaded(fault.outcome, "the outcome"))
-            if outcome not in self._outcomes(here, label):
-                return f"the outcome is none of {self._label(label)}"
-            if problem := self._outcome_problem(outcome):
-                return problem
         if problem := self._safety_problem(here, fault.better):
             return problem
         self.report.checked["faults"] += 1
@@ -426,7 +476,7 @@ class ModelRecords:
             return None
         if self.task.is_goal(outcome):
             return "the outcome is a goal, which is safe"
-        if outcome in self.bugs:
+        if outcome in self.bugs or outcome in self.kept_safe:
             return "the outcome is safe, as a strategy shows"
         safe = self.safe.is_safe(outcome) if self.report.full else None
         if safe and math.isinf(self.radius):
@@ -443,14 +493,18 @@ class ModelRecords:
         # The budget may have left a state open that was decided later, in the search for another one's fault.
         if not claimed & {"BUG", "FLAKY"} and not (self.lent and claimed <= {"UNKNOWN"}):
             return "no bug is recorded of its state"
-        if better is None or better in self.better[here]:
+        if here in self.bugs and (better is None or better in self.better[here]):
             return None
         if not self.report.full or not math.isinf(self.radius):
             self.report.unproven("better decisions")
             return None
-        answers = [
-            self.safe.is_safe(own) for own in self._outcomes(here, integer(better, "better"))
-        ]
+        if better is None:
+            answers = [self.safe.is_safe(here)]
+        else:
+            label = integer(better, "better")
+            answers = [self.safe.is_safe(own) for own in self._outcomes(here, label)]
+        if False in answers and better is None:
+            return "unsafe states cannot be avoided in its state"
         if False in answers:
             return f"the better label ({self._label(integer(better, 'better'))}) is not safe"
         if None in answers:

@@ -6,6 +6,8 @@ states that it can reach, unless there are too many; decisions in stored runs mu
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import Decisions
 from misstep.checking.jani import SafetyTask, State
@@ -55,6 +57,10 @@ class ModelRiskRecords:
         return self._held(self._own, state, own, "the policy's own") or self._held(
             self._least, state, least, "the least possible"
         )
+
+    def unseen(self, shown: Container[State]) -> int:
+        """The number of stored decisions that were used, and that no run shows."""
+        return sum(state not in shown for state in self._decisions or ())
 
     def _held(self, risks: Risks, state: State, claim: Interval, which: str) -> str | None:
         if claim == (0.0, 1.0):

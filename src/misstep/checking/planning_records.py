@@ -9,9 +9,11 @@ set-valued policy, the claims about all its permitted runs are checked as well, 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
+from typing import cast
 
 from misstep.checking.distances import Distances
 from misstep.checking.dominance import DominanceTables, validate_derivation
@@ -22,7 +24,7 @@ from misstep.checking.permitted import PermittedSets
 from misstep.checking.plan import validate_plan
 from misstep.checking.report import CampaignReport, Finding, OpenBound, unjudged
 from misstep.checking.risk import risk_problem
-from misstep.checking.run import OUTCOMES, validate_run
+from misstep.checking.run import FAILURES, OUTCOMES, validate_run
 from misstep.checking.sas import State, parse_sas
 from misstep.checking.semantics import apply, check_state, is_applicable, refuse_axioms
 from misstep.checking.stored import (
@@ -73,6 +75,9 @@ class PlanningRecords:
             raise CheckError("the task has no SAS file, or it is not text") from None
         self.sas = parse_sas(sas, "task.sas")
         refuse_axioms(self.sas)
+        if task.digest != hashlib.sha256(source["files"]["task.sas"]).hexdigest():
+            raise CheckError("the digest of the task is not that of its SAS file")
+        report.not_checked["translations"] += len(source["files"]) > 1
         self.objective = store.setting("planning", "objective")
         self.costly_some = store.truth("planning", "costly_some")
         self.nature = store.nature()
@@ -83,9 +88,12 @@ class PlanningRecords:
             self.sets.add(values, integers(permitted, "a permitted set"))
             if chances is not None:
                 self.probabilities[values] = numbers(chances, "the probabilities")
+        report.not_checked["permitted sets"] += len(self.sets)
         self.entries = store.states(task.id)
         self.states: dict[int, State] = {}
         self.references: dict[int, object] = {}
+        self._roots: dict[int, int | None] = {}  # where the walks to a state start
+        self._walked: set[int | None] = set()  # states with a walk from the initial state
         self.runs = {run.number: run for run in store.runs(task.id)}
         self.verdicts: dict[int, list[StoredVerdict]] = defaultdict(list)
         for verdict in store.verdicts(task.id):
@@ -96,13 +104,16 @@ class PlanningRecords:
         self.contradictions = Contradictions(
             store.contradictions(task.id),
             lambda text: check_state(self.sas, integers(text, "the state")),
+            len(self.sas.operators),
+            (0, None),
         )
         self.decisions: list[Decisions] = []  # of all runs
         # A policy gives the same answer in a state in every run, unless it has memory or is random.
         # In a finished campaign: the oracles that must have judged every state.
         judged = (own.oracle for rows in self.verdicts.values() for own in rows)
-        self.oracles = set(judged) if store.finished() else set()
-        self.one_answer = self.nature == "function" and store.one_policy()
+        self.finished = store.finished()
+        self.oracles = set(judged) if self.finished else set()
+        self.one_answer = self.nature == "function"
         self.answers: dict[Hashable, tuple[object, int]] = {}
         self.distances: Distances | None = None
         packed = store.dominance(task.id)
@@ -121,10 +132,14 @@ class PlanningRecords:
             except MisstepError as error:
                 problems[entry.number] = str(error)
             self.references[entry.number] = entry.reference
+            if entry.reference is None and entry.walk not in (None, "[]"):
+                self._walked.add(entry.number)
         if self.report.full:
             self.distances = Distances(self.sas, self.states.values())
         for entry in self.entries:
             problem = problems.get(entry.number) or self._checked(entry)
+            # A state from which the policy has not run yet is no record; those without a problem are counted.
+            self.report.checked["records"] -= problem is None and entry.number not in self.runs
             yield Finding(f"{self.name}:{entry.number}", problem)
         for problem in self.contradictions.left_over(
             iter([*self.decisions, self.sets.decisions()])
@@ -151,29 +166,37 @@ class PlanningRecords:
             return f"the walk: {problem}"
         run = self.runs.get(number)
         if run is None:
-            tested = number in self.verdicts or number in self.faults
-            return "a verdict or a fault without a run" if tested else None
+            if number in self.verdicts or number in self.faults:
+                return "a verdict or a fault without a run"
+            return "the campaign is finished, and there is no run" if self.finished else None
         if (entry.run, entry.step) != (number, 0):
             return f"the run is said to be run {entry.run} from step {entry.step} on, not its own"
         followed = self._run(run, state)
         if isinstance(followed, str):
             return f"the run: {followed}"
         self.report.checked["runs"] += 1
-        if followed.outcome in ("stuck", "error", "cut"):
-            self.report.not_checked["ends of runs"] += 1
+        self.report.not_checked["runs of the policy"] += 1
         decisions = _decisions(run, followed)
         self.decisions.append(decisions)
         if problem := self._answer_problem(number, decisions):
             return f"the run: {problem}"
+        if problem := self.contradictions.mixed_problem(self.verdicts[number]):
+            return problem
         for verdict in self.verdicts[number]:
             problem = self.contradictions.problem(verdict, decisions, self.report)
-            if problem is None and verdict.verdict != "FLAKY":
+            if verdict.verdict == "FLAKY":
+                self.report.not_checked["permitted graphs"] += followed.claim is not None
+            elif problem is None:
                 problem = self._verdict_problem(verdict, state, followed)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
+        if problem := self._bounds_problem(self.verdicts[number]):
+            return problem
         for fault in self.faults[number]:
             if problem := self._fault_problem(fault, followed):
                 return f"the fault at step {fault.step}: {problem}"
+        if problem := self._shares_problem(self.faults[number], followed):
+            return f"the shares of the faults: {problem}"
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[number]))
 
     def _answer_problem(self, number: int, decisions: Decisions) -> str | None:
@@ -199,7 +222,7 @@ class PlanningRecords:
                 return f"it starts from state {reference}, which does not exist or is damaged"
             if reference == entry.number:
                 return "it starts where it ends"
-            if self._goes_round(reference):
+            if self._root(reference) is None:
                 return f"it starts from state {reference}, whose walks never start from the initial state"
             here = self.states[reference]
         elif not walk:
@@ -211,20 +234,35 @@ class PlanningRecords:
             return reached
         if reached[-1] != self.states[entry.number]:
             return "it leads to another state"
-        self.report.checked["walks"] += 1
+        counts = self.report.checked if self._starts_well(entry) else self.report.not_checked
+        counts["walks"] += 1
         return None
 
-    def _goes_round(self, number: int) -> bool:
-        """Whether the references from a state on form a cycle."""
-        seen: set[object] = set()
-        here: object = number
-        while here is not None and here in self.references:
-            if here in seen:
-                return True
-            seen.add(here)
+    def _starts_well(self, entry: StoredState) -> bool:
+        """Whether the walks that lead to a state start from the initial state, one after the other."""
+        root = self._root(entry.number)
+        return root in self._walked or self.states.get(-1 if root is None else root) == (
+            self.sas.initial_state
+        )
+
+    def _root(self, number: int) -> int | None:
+        """The state where the walks to a state start; None: the references form a cycle."""
+        passed: dict[int, None] = {}
+        here = number
+        root: int | None = None
+        while here not in passed:
+            if here in self._roots:
+                root = self._roots[here]
+                break
+            passed[here] = None
+            reference = self.references.get(here)
             # A state that refers to itself is where walks start.
-            here = None if self.references[here] == here else self.references[here]
-        return False
+            if not isinstance(reference, int) or reference == here:
+                root = here
+                break
+            here = reference
+        self._roots.update(dict.fromkeys(passed, root))
+        return root
 
     def _follow(self, state: State, operators: Sequence[int]) -> list[State] | str:
         """The states that operators lead through, or the operator that does not apply."""
@@ -265,6 +303,10 @@ class PlanningRecords:
         if problem := self.sets.run_problem(states, operators, outcome, named):
             return problem
         claim = claim_of(run.permitted, self.costly_some)
+        if outcome in FAILURES and not math.isinf(claim.most):
+            return "it fails, and all permitted runs are said to reach the goal"
+        if outcome == "goal" and not claim.least <= spent <= claim.most:
+            return f"it costs {spent}, and permitted runs {claim.least} to {claim.most}"
         if problem := self._risk_problem(run.permitted, state):
             return f"the risk: {problem}"
         return Followed(states, operators, outcome, spent, claim)
@@ -317,19 +359,32 @@ class PlanningRecords:
         ):
             return f"the permitted runs: {problem}"
         self.report.checked["verdicts"] += 1
-        # A failing run is a bug, with an infinite gap, whatever the lower bound is.
-        if expected.verdict == "OPTIMAL" or (lower > 0 and not math.isinf(expected.low)):
-            return self._lower_problem(verdict, state, lower)
+        if expected.verdict == "OPTIMAL" or lower > 0:
+            return self._lower_problem(verdict, state, lower, expected.low)
         return None
 
-    def _lower_problem(self, verdict: StoredVerdict, state: State, lower: Cost) -> str | None:
+    @staticmethod
+    def _bounds_problem(verdicts: Sequence[StoredVerdict]) -> str | None:
+        """The plan of an oracle must not cost less than another oracle says that every plan costs."""
+        shown = [own for own in verdicts if (own.plan, own.derivation) != (None, None)]
+        least = min((cost(own.upper, "upper") for own in shown), default=math.inf)
+        for own in verdicts:
+            if cost(own.lower, "lower") > least:
+                return f"oracle {own.oracle}: the lower bound is {cost(own.lower, 'lower')}, and a plan costs {least}"
+        return None
+
+    def _lower_problem(
+        self, verdict: StoredVerdict, state: State, lower: Cost, gap: Cost
+    ) -> str | None:
         """Lower bounds have no stored proof: they are computed again, or reported as not checked."""
         optimal = verdict.verdict == "OPTIMAL"
         truth = None if self.distances is None else self.distances.of(state)
         if truth is None:
-            self.report.not_checked["lower bounds"] += 1
-            self.report.not_checked["verdicts OPTIMAL"] += optimal
-            if self.report.full:
+            self.report.unproven("lower bounds")
+            if optimal:
+                self.report.unproven("verdicts OPTIMAL")
+            # A failing run is a bug, with an infinite gap, whatever the lower bound is: not worth a search.
+            if self.report.full and not math.isinf(gap):
                 bound = None if math.isinf(lower) else int(lower)
                 self.report.open_bounds.append(
                     OpenBound(self.name, verdict.number, state, bound, optimal)
@@ -346,9 +401,11 @@ class PlanningRecords:
     ) -> str | None:
         """For a set-valued policy: the claims of a verdict beyond the recorded run."""
         assert run.claim is not None
-        if kind in ("fails-some", "crash"):
-            return None  # the run is enough
-        rests = verdict == "BUG" or (verdict == "OPTIMAL" and not math.isinf(lower))
+        if kind in ("fails-some", "crash") or (verdict == "OPTIMAL" and math.isinf(lower)):
+            return self._unneeded_problem(
+                state, run.claim
+            )  # the run is enough, or there is no plan
+        rests = verdict in ("BUG", "OPTIMAL")
         bad = self.contradictions.first
         if rests and bad and any(other in bad for other in self.sets.reached(state)):
             return "the policy contradicts itself where its permitted runs come to, and the verdict is not FLAKY"
@@ -361,6 +418,14 @@ class PlanningRecords:
         if verdict == "UNKNOWN":
             self.report.not_checked["permitted graphs"] += 1
         return None
+
+    def _unneeded_problem(self, state: State, claim: Claim) -> str | None:
+        """Checks a claim about all permitted runs that no verdict rests on, so that it may not be provable."""
+        if isinstance(self.sets.closure(state), str):
+            self.report.not_checked["permitted graphs"] += 1
+            return None
+        self.report.checked["permitted graphs"] += 1
+        return self.sets.claim_problem(state, claim)
 
     def _witness_problem(
         self, verdict: StoredVerdict, state: State, run: Followed, upper: Cost
@@ -422,17 +487,68 @@ class PlanningRecords:
                 return f"the better operator ({self.sas.operators[better].name}) does not apply"
             if better == fault.decision:
                 return "the better operator is the policy's own"
-        if cost(fault.low, "low") > cost(fault.high, "high"):
+        low, high = cost(fault.low, "low"), cost(fault.high, "high")
+        if low > high:
             return f"it loses {fault.low} to {fault.high}, which is not an interval"
-        if problem := shares_problem(fault):
-            return problem
+        if fault.outcome is not None:
+            return "it has an outcome, as only faults of models do"
         loop = run.outcome == "loop" and fault.step >= run.states.index(run.states[-1])
-        if fault.recurring is not None and bool(fault.recurring) != loop:
+        if fault.recurring not in (None, int(loop)):
             return "it is said to come again" if fault.recurring else "it comes again in the loop"
+        # In a loop that costs nothing, what is lost is steps.
+        if low == 0 and not (high == 0 and loop and self._loop_cost(run) == 0):
+            return "it is not said to lose anything"
         if problem := self._loss_problem(fault, here):
             return problem
         self.report.checked["faults"] += 1
         return None
+
+    def _loop_cost(self, run: Followed) -> int:
+        first = run.states.index(run.states[-1])
+        return sum(self.sas.operators[own].cost for own in run.operators[first:])
+
+    def _shares_problem(self, faults: Sequence[StoredFault], run: Followed) -> str | None:
+        """Checks which part of the gap each fault carries: it follows from the losses, which must all be known.
+
+        A loss in every round of a loop outweighs one that happens once; in a loop that costs nothing, steps count."""
+        shares = [fault.share for fault in faults if fault.share is not None]
+        if not shares:
+            return None
+        if not all(isinstance(own, (int, float)) and 0 <= own <= 1 for own in shares):
+            return f"they are {shares!r:.80}"
+        losses = [(cost(own.low, "low"), cost(own.high, "high")) for own in faults]
+        if len(shares) < len(faults) or any(low != high for low, high in losses):
+            return "there are some, and not all losses are known"
+        weights: list[Cost] = [float(math.isinf(low)) for low, _ in losses]
+        total: Cost = 1  # each fault that loses infinitely much carries all of the gap
+        if not any(weights):
+            found = self._weights(faults, run)
+            if found is None:
+                return None  # the losses are counted as not checked
+            weights, total = found, sum(found)
+        for fault, weight in zip(faults, weights, strict=True):
+            share, expected = cast("float", fault.share), weight / total if total else -1
+            if not abs(share - expected) <= 1e-9:
+                return f"that of step {fault.step} is {share}, and the losses say otherwise"
+        return None
+
+    def _weights(self, faults: Sequence[StoredFault], run: Followed) -> list[Cost] | None:
+        """The finite losses by which faults share the gap; None: not known."""
+        if run.outcome != "loop":
+            return [cost(fault.low, "low") for fault in faults]
+        first = run.states.index(run.states[-1])
+        if self._loop_cost(run) > 0:
+            return [cost(own.low, "low") if own.step >= first else 0 for own in faults]
+        weights: list[Cost] = []
+        for fault in faults:
+            here, there = (
+                None if self.distances is None else self.distances.steps(run.states[step])
+                for step in (fault.step, fault.step + 1)
+            )
+            if here is None or there is None:
+                return None
+            weights.append(1 + there - here if fault.step >= first else 0)
+        return weights
 
     def _loss_problem(self, fault: StoredFault, here: State) -> str | None:
         """Checks how much a decision loses, and that the other one loses less, if the cheapest plans are known."""
@@ -473,11 +589,4 @@ def _decisions(run: StoredRun, followed: Followed) -> Decisions:
     return list(zip(followed.states, answers, strict=False))
 
 
-def shares_problem(fault: StoredFault) -> str | None:
-    share = fault.share
-    if share is not None and not (isinstance(share, (int, float)) and 0 <= share <= 1):
-        return f"its share is {share!r}"
-    return None
-
-
-__all__ = ["PlanningRecords", "shares_problem"]
+__all__ = ["PlanningRecords"]

@@ -25,10 +25,16 @@ MAX_BYTES = 2**30  # of anything that is decompressed
 MAX_MEMBERS = 10**6  # of the source of a task
 Json = Any
 _PLAIN = "the plain tables of a campaign"
+# Settings as misstep writes them, one in each line, so that no other spelling of TOML hides one from the checker.
+_VALUE = r'"(?:[^"\\]|\\.)*"|[\w.+-]+'
+_SETTING = re.compile(
+    rf"\[[\w.-]+\]|[\w-]+ = (?:{_VALUE}|\[(?:(?:{_VALUE})(?:, (?:{_VALUE}))*)?\])"
+)
+_PLAIN_SETTING = "one setting in each line, as in key = value, or [table]"
 # The tables that there may be, with the columns that are read here.
 COLUMNS = {
     "meta": "key value",
-    "tasks": "id name world source",
+    "tasks": "id name world digest source",
     "policy": "",
     "runs": "task number outcome cost operators states named",
     "states": "task number state reference walk run step",
@@ -52,6 +58,7 @@ class StoredTask:
     id: int
     name: str
     world: str
+    digest: object
     source: object
 
 
@@ -127,6 +134,11 @@ class Store:
         if schema != SCHEMA:
             raise CheckError(f"the campaign has schema {schema}", expected=f"schema {SCHEMA}")
         self._config = self._meta("config") or ""
+        for line in self._config.split("\n"):
+            if line and _SETTING.fullmatch(line) is None:
+                raise CheckError(
+                    f"the settings have the line {line!r:.80}", expected=_PLAIN_SETTING
+                )
 
     def _meta(self, key: str) -> str | None:
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -136,7 +148,7 @@ class Store:
         """A text from the settings, which are TOML. This reads `key = "text"` in a table (before the first one, if it
         is ""), which is enough here, and works with versions of Python that have no TOML reader."""
         inside = table == ""
-        for line in self._config.splitlines():
+        for line in self._config.split("\n"):
             if line.startswith("["):
                 inside = line.strip() == f"[{table}]"
             found = re.fullmatch(
@@ -149,7 +161,7 @@ class Store:
     def truth(self, table: str, key: str) -> bool:
         """A truth value from the settings; false if it is missing."""
         inside = False
-        for line in self._config.splitlines():
+        for line in self._config.split("\n"):
             if line.startswith("["):
                 inside = line.strip() == f"[{table}]"
             if inside and re.fullmatch(rf"\s*{re.escape(key)}\s*=\s*true\s*(#.*)?", line):
@@ -175,10 +187,6 @@ class Store:
         """Whether the campaign is finished, so that every oracle must have judged every state."""
         return self._meta("finished") == "1"
 
-    def one_policy(self) -> bool:
-        """Whether the campaign says which policy made all runs."""
-        return int(self.connection.execute("SELECT count(*) FROM policy").fetchone()[0]) == 1
-
     def left_open(self, task: int) -> bool:
         """Whether something was left undecided on a model: verdicts, or whether a decision is a fault."""
         found = [own.verdict for own in self.verdicts(task)]
@@ -188,9 +196,22 @@ class Store:
         query = "SELECT 1 FROM units WHERE task = ? AND stage LIKE 'unsure %' LIMIT 1"
         return self.connection.execute(query, (task,)).fetchone() is not None
 
+    def measured_families(self) -> int:
+        """Families of which it was measured how often they occur."""
+        text = self._meta("families")
+        found = None if text is None else loaded(text, "the measurements of families")
+        measured = found.get("measured") if isinstance(found, dict) else None
+        return len(measured) if isinstance(measured, dict) else int(text is not None)
+
+    def fuzzed(self, task: int) -> int:
+        """The number of runs of the fuzzer on a model."""
+        return sum(integer(n, "a number of runs") for (n,) in self._of("fuzzed", "runs", task))
+
     def tasks(self) -> list[StoredTask]:
-        rows = self._rows("tasks", "id, name, world, source", "ORDER BY id")
-        return [StoredTask(_key(id), str(name), str(world), src) for id, name, world, src in rows]
+        rows = self._rows("tasks", "id, name, world, digest, source", "ORDER BY id")
+        return [
+            StoredTask(_key(id), str(name), str(world), *rest) for id, name, world, *rest in rows
+        ]
 
     def count_states(self) -> int:
         return int(self.connection.execute("SELECT count(*) FROM states").fetchone()[0])

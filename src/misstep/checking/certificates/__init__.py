@@ -6,17 +6,29 @@ contain), and `planning` that ranks lead a policy to the goal. `check_file` does
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from misstep.checking.certificates.container import MAGIC, Certificate, read_certificate
 from misstep.checking.certificates.models import check_model, listed_files
 from misstep.checking.certificates.planning import check_planning
 from misstep.checking.certificates.report import CertificateReport
+from misstep.checking.errors import CheckError
 from misstep.errors import InputFileError
 
 MAX_BYTES = 2**31  # of a file
+GIVEN = "(given)"  # stands for a property in the user's words, which is in no file
+# How a model is read if nobody says otherwise.
+USUAL: dict[str, object] = {
+    "property": None,
+    "parameters": {},
+    "out_of_bounds": "error",
+    "silent": "refuse",
+    "scale": "none",
+}
 
 
 def is_certificate(path: Path) -> bool:
@@ -36,21 +48,42 @@ def check_file(
     certificate = read_certificate(_content(path))
     if certificate.text("world") == "planning":
         return check_planning(certificate, _content(task), progress=progress)
-    return check_model(certificate, _files(certificate, task), progress=progress)
+    report = check_model(certificate, _files(certificate, task), progress=progress)
+    return replace(report, reading=_reading(certificate))
 
 
 def _files(certificate: Certificate, model: Path) -> list[bytes]:
-    """The model and the files that were read with it, at the same relative paths. The user's conditions are kept."""
-    own = certificate.text("task", "path")
-    found = []
+    """The model of the caller and the files that were read with it, at the same relative paths.
+
+    Only the user's own words are taken from the certificate: any other content in it would be about another model."""
+    own = PurePath(certificate.text("task", "path"))
+    found, models = [], 0
     for one in listed_files(certificate):
-        kept = one.get("content")
-        if isinstance(kept, str):
+        name, kept = one["name"], one.get("content")
+        if isinstance(kept, str) and name == GIVEN:
             found.append(kept.encode())
-            continue
-        there = os.path.relpath(one["name"], PurePath(own).parent)
-        found.append(_content(model if one["name"] == own else model.parent / there))
+        elif kept is not None or name == GIVEN:
+            raise CheckError(f"the certificate brings the content of {name[:80]!r} along")
+        elif PurePath(name) == own:
+            models += 1
+            found.append(_content(model))
+        else:
+            found.append(_content(model.parent / os.path.relpath(name, own.parent)))
+    if models != 1:
+        raise CheckError("the certificate does not list the model among its files")
     return found
+
+
+def _reading(certificate: Certificate) -> str:
+    """How the certificate reads the model, where that is not the usual way: the claim is about nothing else."""
+    options = certificate.header["task"]["options"]
+    told = [
+        f"{key} {json.dumps(value)}"
+        for key, value in sorted(options.items())
+        if value != USUAL.get(key) and value != GIVEN
+    ]
+    given = [one["content"] for one in listed_files(certificate) if "content" in one]
+    return ", ".join([*told, *(f"property {' '.join(text.split())}" for text in given)])
 
 
 def _content(path: Path) -> bytes:

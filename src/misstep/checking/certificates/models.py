@@ -24,6 +24,7 @@ from misstep.checking.certificates.report import CertificateReport, RefusedError
 from misstep.checking.certificates.starts import MAX_STEPS, TooManyStartsError, start_states
 from misstep.checking.errors import CheckError
 from misstep.checking.jani import ModelError, SafetyTask, State
+from misstep.checking.jani.documents import digest_of
 from misstep.checking.jani.errors import UnsupportedModelError
 
 CLAIM = "no run of the policy from a start is ever unsafe"
@@ -82,20 +83,15 @@ def _task(certificate: Certificate, files: Sequence[bytes], digest: str | None) 
     found = [hashlib.sha256(content).hexdigest() for content in files]
     if [one.get("sha256") for one in listed] != found:
         raise RefusedError("the model is another one: the digest of a file differs")
-    text = json.dumps([found, options], sort_keys=True, default=str)
-    known = hashlib.sha256(text.encode()).hexdigest()
+    names = [one["name"] for one in listed]
+    source = {**options, "files": dict(zip(names, files, strict=True))}
+    known = digest_of(source)
     if certificate.text("task", "digest") != known or digest not in (None, known):
         raise RefusedError(
             "the digest of the task differs: another model, property, constant or option"
         )
-    names = [one["name"] for one in listed]
-    source = {
-        **options,
-        "files": dict(zip(names, files, strict=True)),
-        "path": certificate.text("task", "path"),
-    }
     try:
-        task = SafetyTask.from_source(source)
+        task = SafetyTask.from_source({**source, "path": certificate.text("task", "path")})
     except UnsupportedModelError:
         raise
     except ModelError as error:

@@ -22,6 +22,7 @@ class CertificateReport:
     about: Mapping[str, Any] = field(
         default_factory=dict
     )  # the task and the policy, as the file names them
+    reading: str = ""  # how the certificate reads the model, if the caller did not say it
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -31,13 +32,15 @@ class CertificateReport:
             "reason": self.reason or None,
             "states": self.states,
             "starts": self.starts,
+            **({"reading": self.reading} if self.reading else {}),
             **self.about,
         }
 
     def __str__(self) -> str:
         if self.valid:
-            told = f"VALID {self.claim} ({self.states:,} states, {self.starts:,} starts)"
-            return on_one_line(told)
+            claim = f"VALID {self.claim} ({self.states:,} states, {self.starts:,} starts)"
+            told = f"as the certificate reads the model: {self.reading}" if self.reading else ""
+            return "\n".join(map(on_one_line, filter(None, (claim, told))))
         return on_one_line(f"{'UNDECIDED' if self.undecided else 'INVALID'} {self.reason}")
 
 

@@ -6,6 +6,8 @@ stands in. Only files that were kept with the model are read, never the disk.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
@@ -71,6 +73,15 @@ def _parsed(content: bytes, name: str, members: Callable[[list[tuple[str, Node]]
         raise ModelError(f"not JSON: {error!s:.200}", where=name) from None
 
 
+def digest_of(source: Mapping[str, Node]) -> str:
+    """Identifies a model: the content of its files, and how it is read."""
+    files = [hashlib.sha256(content).hexdigest() for content in source["files"].values()]
+    rest = ("world", "name", "files", "path")
+    options = {key: value for key, value in source.items() if key not in rest}
+    text = json.dumps([files, options], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def find_property(document: Node, choice: str | None, documents: Documents) -> Node:
     """The expression of a property: by name, from a file (`FILE` or `FILE#NAME`), or the first one of the model."""
     if choice is not None and choice not in [_name(p) for p in _properties(document)]:
@@ -130,4 +141,4 @@ def _name(node: Node) -> str:
     return str(optional(node, "name") or "")
 
 
-__all__ = ["Documents", "find_property"]
+__all__ = ["Documents", "digest_of", "find_property"]
