@@ -89,7 +89,7 @@ def test_one_bug_less_is_one_line_less(campaign: Campaign) -> None:
 
 def test_names_of_tasks_are_escaped(tmp_path: Path) -> None:
     task = generated_task("gripper", balls=2)
-    task.name = 'odd "name"\n\x1b[31m'
+    task.name = 'odd "name"\r\x1b[31m'
     own = Baseline.of(misstep.test(task, "first", pool=2))
     assert "\x1b" not in own.text()
     own.write(tmp_path / "known.json")

@@ -29,8 +29,11 @@ SHOWING = (
 NO_FEATURE = {"test_many_random_models"}
 # The checker's reader can do more here, and is never asked.
 ENGINE_ONLY = {"a computed index into a nested array that is not a variable"}
-# A refusal that takes a model of 100,000 calls to be met.
-TOO_LARGE = "more than .* calls of functions, one inside another"
+# Refusals that take a very large model to be met.
+TOO_LARGE = (
+    "more than .* calls of functions, one inside another",
+    "the list stands for more than .* start states",
+)
 
 
 def table(title: str) -> list[list[str]]:
@@ -104,7 +107,7 @@ def test_every_refusal_of_the_code_is_in_the_table() -> None:
                 continue
             calls += 1
             pattern = _pattern(node.args[0])
-            assert pattern == TOO_LARGE or any(re.match(pattern, own) for own in told), pattern
+            assert pattern in TOO_LARGE or any(re.match(pattern, own) for own in told), pattern
     assert calls > 15
 
 

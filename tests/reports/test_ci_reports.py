@@ -58,7 +58,7 @@ def evil_task() -> Task:
     operators = ["0\n1\n0 0 -1 1\n2", "0\n1\n0 1 0 1\n1", "0\n1\n0 1 -1 0\n1"]
     text = sas([2, 2], [0, 0], [(1, 1)], operators)
     evil = '<script>&amp;]]> ``x`` | @all #1 "q" \x1b[31m \u202e'
-    return Task(text.replace("op0", evil).replace("op1", "b " + evil).encode(), name=evil + "\n#")
+    return Task(text.replace("op0", evil).replace("op1", "b " + evil).encode(), name=evil + "\r#")
 
 
 @pytest.fixture(scope="module")
