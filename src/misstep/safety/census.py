@@ -22,8 +22,8 @@ from misstep import _core
 from misstep.errors import InputFormatError, MemoryLimitError, TimeLimitError
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.runs.again import SAMPLE, require_declared, sampled
+from misstep.safety.again import require_function
 from misstep.safety.jani import jani_transitions
-from misstep.safety.prove.again import require_function
 from misstep.safety.system import System
 from misstep.tasks.jani.task import JaniTask
 

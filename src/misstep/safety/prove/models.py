@@ -40,10 +40,10 @@ from misstep.errors import (
 )
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.runs.again import SAMPLE, sampled
+from misstep.safety.again import Contradiction, Said, ask_again
 from misstep.safety.decider import Budget, Decider
 from misstep.safety.fuzz import UnsafeRun, envelope
 from misstep.safety.jani import system_of
-from misstep.safety.prove.again import Contradiction, Said, ask_again
 from misstep.safety.prove.certificate import CHECKED_STATES, model_certificate
 from misstep.safety.prove.result import (
     BUG,

@@ -25,8 +25,8 @@ from misstep.errors import (
 )
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.runs.again import SAMPLE, require_declared, sampled
+from misstep.safety.again import Said, require_function
 from misstep.safety.jani import system_of
-from misstep.safety.prove.again import Said, require_function
 from misstep.safety.risk.intervals import (
     Interval,
     LikelyRun,

@@ -1,9 +1,9 @@
 """Ask a policy on a model again about a sample of its decisions.
 
-A proof rests on one answer of the policy in each state. If the policy is not a function of the state, this proves
-nothing. So a sample is asked again, as in campaigns: one by one instead of in batches, in another order, some of it
-several times, and in a new process that loads the policy again with another PYTHONHASHSEED. Native policies are
-functions of the state by construction and are not asked again.
+A proof, a census and a risk rest on one answer of the policy in each state. They say nothing about a policy that is not
+a function of the state. So a sample is asked again, as in campaigns: one by one instead of in batches, in another
+order, some of it several times, and in a new process that loads the policy again with another PYTHONHASHSEED. Native
+policies are functions of the state by construction and are not asked again.
 """
 
 from __future__ import annotations
