@@ -228,6 +228,28 @@ def test_no_forged_strategy_becomes_a_bug(line: Path, tmp_path: Path) -> None:
     assert any("strategy" in text for text in found.campaign.summary.remarks)
 
 
+@pytest.mark.parametrize("how", ["retest", "pool"])
+def test_states_of_a_task_have_to_be_where_their_walks_lead(
+    how: str, gripper: Path, tmp_path: Path
+) -> None:
+    """With every value 0, a ball is in two grippers at once, so that nobody can ever get there."""
+
+    def tested(folder: Path) -> Campaign:
+        if how == "retest":
+            return again(folder, "first").campaign
+        return misstep.test(None, "first", pool_from=folder)
+
+    last = "number = (SELECT max(number) FROM states)"
+    change = "UPDATE states SET state = '[0,0,0,0,0,0]'{} WHERE " + last
+    with pytest.raises(InputFormatError, match="is not where its walk leads"):
+        tested(copied(gripper, tmp_path, change.format("")))
+    # Without a walk it is brought from elsewhere, as a shrunk bug may be; that is said.
+    copy = copied(gripper, tmp_path / "b", change.format(", reference = NULL, walk = '[]'"))
+    remarks = tested(copy).summary.remarks
+    assert any(text.endswith("has no walk from the initial state to 1 state") for text in remarks)
+    assert not any("has no walk" in text for text in tested(gripper).summary.remarks)
+
+
 def test_states_of_a_model_have_to_be_reached(line: Path, tmp_path: Path) -> None:
     with misstep.open_campaign(line) as before:
         states = [list(own.state) for own in before.records]
