@@ -292,7 +292,7 @@ def _nothing(world: str) -> Record:
 
 def trouble_of(summary: Summary) -> int:
     """The exit code of a campaign without bugs, or with only allowed bugs."""
-    if summary.crashes + summary.timeouts == summary.runs > 0 or _left_alone(summary):
+    if summary.crashes + summary.timeouts == summary.runs > 0 or _nothing_tested(summary):
         # Nothing was tested; "nothing found" would look like a success.
         return UndecidedError.exit_code
     if summary.crashes:
@@ -307,9 +307,11 @@ def trouble_of(summary: Summary) -> int:
     return 0
 
 
-def _left_alone(summary: Summary) -> bool:
-    """Whether `--require-solved` has left nothing to test. A model without records may just be safe."""
-    return summary.world == PLANNING and summary.finished and not summary.tested
+def _nothing_tested(summary: Summary) -> bool:
+    """Whether `--require-solved` has left no task, or every run on models was unsafe before its first step."""
+    if summary.tested or not summary.finished:
+        return False
+    return summary.world == PLANNING or summary.outcomes.get("unsafe", 0) == summary.runs > 0
 
 
 def _trouble_text(result: GateResult) -> str:
