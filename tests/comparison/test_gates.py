@@ -218,6 +218,22 @@ def test_a_policy_that_crashes_never_passes_silently(task: Task) -> None:
     assert (nowhere.passed, nowhere.exit_code) == (True, 10)
 
 
+def test_a_gate_that_has_tested_nothing_does_not_end_with_success(task: Task) -> None:
+    alone = misstep.test(task, "first", pool=10, require_solved=True)
+    assert alone.records == []
+    result = Gate(("any", "errors")).check(alone)
+    assert (result.passed, result.exit_code) == (True, 10)
+    assert "but      nothing was tested (exit code 10)" in str(result)
+    lost = misstep.load_task(misstep.generate("one-way-line", cells=3), unsafe="true")
+    hopeless = misstep.test(lost, "first", runs=5)
+    assert hopeless.records == []
+    assert Gate(("any",)).check(hopeless).exit_code == 10
+    # A policy that crashes is not one that fails to solve the task: it is tested, so that the crashes are counted.
+    crashed = misstep.test(task, crashing(1), pool=10, require_solved=True)
+    assert crashed.summary.crashes == 10
+    assert Gate(("errors",)).check(crashed).exit_code == 1
+
+
 # -- what ends a campaign early -------------------------------------------------------------------
 
 

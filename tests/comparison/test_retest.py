@@ -16,6 +16,7 @@ import misstep
 from misstep import Campaign
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.lent import loan_of
+from misstep.campaigns.planning.work import PlanningWork
 from misstep.campaigns.testing import test as run_campaign
 from misstep.comparison.retest import Retest, retest
 from misstep.errors import InputFileError, InputFormatError, UsageError
@@ -225,6 +226,28 @@ def test_no_forged_strategy_becomes_a_bug(line: Path, tmp_path: Path) -> None:
     found = again(copy, "random:1")
     assert found.campaign.records[lost].verdict == "NOT A BUG"
     assert any("strategy" in text for text in found.campaign.summary.remarks)
+
+
+@pytest.mark.parametrize("how", ["retest", "pool"])
+def test_states_of_a_task_have_to_be_where_their_walks_lead(
+    how: str, gripper: Path, tmp_path: Path
+) -> None:
+    """With every value 0, a ball is in two grippers at once, so that nobody can ever get there."""
+
+    def tested(folder: Path) -> Campaign:
+        if how == "retest":
+            return again(folder, "first").campaign
+        return misstep.test(None, "first", pool_from=folder)
+
+    last = "number = (SELECT max(number) FROM states)"
+    change = "UPDATE states SET state = '[0,0,0,0,0,0]'{} WHERE " + last
+    with pytest.raises(InputFormatError, match="is not where its walk leads"):
+        tested(copied(gripper, tmp_path, change.format("")))
+    # Without a walk it is brought from elsewhere, as a shrunk bug may be; that is said.
+    copy = copied(gripper, tmp_path / "b", change.format(", reference = NULL, walk = '[]'"))
+    remarks = tested(copy).summary.remarks
+    assert any(text.endswith("has no walk from the initial state to 1 state") for text in remarks)
+    assert not any("has no walk" in text for text in tested(gripper).summary.remarks)
 
 
 def test_states_of_a_model_have_to_be_reached(line: Path, tmp_path: Path) -> None:
@@ -442,3 +465,19 @@ def test_derivations_count_as_far_as_a_function_computed_here_says_so(tmp_path: 
     sealed_again(bare)
     told_more = again(bare, "random:7")
     assert told(told_more.campaign) == told(found.campaign)  # the lender's word changes nothing
+
+
+def test_a_bug_of_a_derivation_is_not_settled_by_a_plan_that_is_as_dear_as_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old run is a plan itself, so the policy is as good as that one; the derivation says that it is a bug."""
+    monkeypatch.setattr(PlanningWork, "_concrete", lambda *_: None)  # no search finds a plan for it
+    how: dict[str, Any] = {"oracle": "bmo(0)", "pool": 1, "fault_budget": "none"}
+    policy = "noisy:0.5:2+heuristic:ff"
+    with run_campaign(logistics(3, 2), policy, out=tmp_path / "found", **how) as before:
+        (bug,) = before.bugs
+    assert bug.witness.type == "derivation"
+    assert bug.kind == "costly"
+    found = again(tmp_path / "found", policy)
+    assert found.counts["still"] == 1
+    assert found.campaign.replay().ok

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from misstep.campaigns.planning.stages import PoolStage, pool_key
 from misstep.campaigns.rows import StateRow
 from misstep.campaigns.settings import PLANNING, Settings
-from misstep.campaigns.tables import Content
+from misstep.campaigns.states import check_walks, text_of_brought
+from misstep.campaigns.tables import REMARK, Content
 from misstep.errors import UsageError
 from misstep.tasks.load import AnyTask
+from misstep.tasks.task import Task
 
 LENT = "lent"  # marks a pool that another campaign has made
 
@@ -97,11 +99,17 @@ def lend_pool(content: Content, settings: Settings, lender: Content) -> None:
         if findings.state_count():
             continue  # resumed
         rows: list[StateRow] = lender.findings(name).states()
+        task = content.task(name)
+        assert isinstance(task, Task)
+        # Anybody may have written the other campaign.
+        _, brought = check_walks(task, rows, lender.store.path)
         with content.store.unit():
             findings.add_states(rows)
             size = settings.of_planning.fuzzing.max_states
             findings.mark_done(PoolStage.name, pool_key(size), 0.0, 0)
             findings.mark_done(PoolStage.name, LENT, 0.0, 0)
+            if brought:
+                content.add_event(REMARK, text_of_brought(brought), name)
 
 
 __all__ = ["check_lender", "grown_settings", "lend_pool", "prepare_growth"]

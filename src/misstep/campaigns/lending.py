@@ -3,6 +3,7 @@
 A witness does not depend on the policy, so what was proven about a state for the old policy also judges the new one.
 The lender is a folder that anybody may have written, so everything in it that can be checked is checked:
 
+    states          have to lie where their walks, or the runs of models, lead.
     plans, runs     become transitions of the task, and each has to apply; whether they reach a goal, and at what cost,
                     is computed here. The independent checker replays every bug that rests on them.
     derivations     rest on a dominance function. The lender's function is not used: its claims are compared with a
@@ -35,7 +36,7 @@ from misstep.campaigns.rows import (
     VerdictRow,
 )
 from misstep.campaigns.settings import Settings
-from misstep.campaigns.states import state_of
+from misstep.campaigns.states import check_walks, state_of, text_of_brought
 from misstep.campaigns.strategies import add_strategies, packed_strategy
 from misstep.campaigns.tables import REMARK, Content, Findings, Snapshot
 from misstep.campaigns.view import rank
@@ -71,7 +72,10 @@ def lend(content: Content, settings: Settings, lender: Content) -> None:
                 _lend_model(mine, theirs, settings, rows)
             else:
                 assert isinstance(task, Task)
-                _lend_task(content, mine, settings, task, rows)
+                states, brought = check_walks(task, rows.states, lender.store.path)
+                if brought:
+                    content.add_event(REMARK, text_of_brought(brought), name)
+                _lend_task(content, mine, settings, task, rows, states)
         ended = lender.store.rows("SELECT value FROM meta WHERE key = 'finished'")
         finished = bool(ended) and ended[0][0] == "1"
         note_loan(content.store, Loan(identity.spec, identity.digest, finished, bugs))
@@ -111,14 +115,18 @@ def _recorded(findings: Findings) -> _Rows:
 
 
 def _lend_task(
-    content: Content, findings: Findings, settings: Settings, task: Task, rows: _Rows
+    content: Content,
+    findings: Findings,
+    settings: Settings,
+    task: Task,
+    rows: _Rows,
+    states: list[State],
 ) -> None:
     findings.add_states(rows.states)
     findings.mark_done(PoolStage.name, pool_key(settings.of_planning.fuzzing.max_states), 0.0, 0)
     findings.mark_done(PoolStage.name, LENT, 0.0, 0)
     if not rows.states:
         return
-    states = [state_of(task, row.state) for row in rows.states]
     bounds = BoundStore(task)
     refused = _take_in_plans(bounds, states, rows)
     if refused:

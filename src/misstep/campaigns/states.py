@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import lt
 
-from misstep.campaigns.rows import Values
+from misstep.campaigns.rows import StateRow, Values
 from misstep.errors import InputFormatError
 from misstep.tasks.task import State, Task
 
@@ -40,4 +41,44 @@ def check_values(task: Task, values: Values, where: str | None = None) -> None:
             )
 
 
-__all__ = ["check_values", "state_of"]
+def check_walks(
+    task: Task, rows: Iterable[StateRow], where: str | None = None
+) -> tuple[list[State], int]:
+    """The states, and how many have no walk from the initial state, so that it is only said that one can get there.
+
+    Raises an error if a walk leads elsewhere."""
+    states: dict[int, State] = {}
+    brought: set[int] = set()
+    for row in rows:
+        state = states[row.number] = state_of(task, row.state, where)
+        start = task.initial_state if row.reference is None else states.get(row.reference)
+        if row.reference is None and not row.walk:
+            if state != start:
+                brought.add(row.number)
+            continue
+        if row.reference in brought:
+            brought.add(row.number)
+        if start is None or _walked(task, start, row) != state:
+            raise InputFormatError(
+                f"state {row.number} of {task.name} is not where its walk leads",
+                where=where,
+                hint="'misstep replay DIR' says what else is wrong with it",
+            )
+    return list(states.values()), len(brought)
+
+
+def _walked(task: Task, state: State, row: StateRow) -> State | None:
+    try:
+        for operator in row.walk:
+            state = task.apply(state, operator)
+    except (ValueError, IndexError, TypeError, OverflowError):
+        return None
+    return state
+
+
+def text_of_brought(count: int) -> str:
+    states = "1 state" if count == 1 else f"{count} states"
+    return f"the other campaign has no walk from the initial state to {states}"
+
+
+__all__ = ["check_values", "check_walks", "state_of", "text_of_brought"]

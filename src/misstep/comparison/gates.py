@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, interval_text, radius_text
+from misstep.campaigns.settings import PLANNING
 from misstep.campaigns.summary import Summary
 from misstep.campaigns.worst import severity_of
 from misstep.comparison.baseline import Baseline, Known, state_digest
@@ -291,8 +292,8 @@ def _nothing(world: str) -> Record:
 
 def trouble_of(summary: Summary) -> int:
     """The exit code of a campaign without bugs, or with only allowed bugs."""
-    if summary.crashes + summary.timeouts == summary.runs > 0:
-        # A policy that never answers was not tested; "nothing found" would look like a success.
+    if summary.crashes + summary.timeouts == summary.runs > 0 or _nothing_tested(summary):
+        # Nothing was tested; "nothing found" would look like a success.
         return UndecidedError.exit_code
     if summary.crashes:
         return PolicyCrashError.exit_code
@@ -306,10 +307,19 @@ def trouble_of(summary: Summary) -> int:
     return 0
 
 
+def _nothing_tested(summary: Summary) -> bool:
+    """Whether `--require-solved` has left no task, or every run on models was unsafe before its first step."""
+    if summary.tested or not summary.finished:
+        return False
+    return summary.world == PLANNING or summary.outcomes.get("unsafe", 0) == summary.runs > 0
+
+
 def _trouble_text(result: GateResult) -> str:
     code = f"(exit code {result.exit_code})"
     if result.errors:
         return f"the policy gave no answer in {result.errors} runs {code}"
+    if result.exit_code == UndecidedError.exit_code:
+        return f"nothing was tested {code}"
     if result.exit_code == FlakyPolicyError.exit_code:
         return f"the policy contradicts itself when it is asked again {code}"
     return f"a limit ended the work before everything was tested {code}"

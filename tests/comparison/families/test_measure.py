@@ -18,6 +18,7 @@ from misstep.comparison.families.family import Family, Measured
 from misstep.comparison.families.find import Described, describe
 from misstep.comparison.families.fresh import fresh_decisions
 from misstep.comparison.families.ground import Ground, Scene
+from misstep.comparison.families.judge import Finding, find_in_model
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import TIMED_OUT, Answers, Candidates, Policy, States
@@ -134,6 +135,21 @@ def test_a_model_is_measured() -> None:
     measured = [own.measured for own in campaign.measure_families(states=20)]
     assert any(own is not None and own.same > 0 for own in measured)
     assert all(own is None or own.same + own.other + own.undecided == own.asked for own in measured)
+
+
+def test_states_that_a_model_was_tested_in_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The descriptions were learned there, so that they would be right too often."""
+    campaign = run_test(small_model("one-way-line"), "first", runs=60)
+    asked = []
+
+    def watched(decider: Any, id: int, better: int | None, radius: float) -> Finding:
+        asked.append(decider.system.state(id))
+        return find_in_model(decider, id, better, radius)
+
+    monkeypatch.setattr("misstep.comparison.families.measure.find_in_model", watched)
+    campaign.measure_families(states=20)
+    assert asked
+    assert not {record.state for record in campaign.records}.intersection(asked)
 
 
 def test_a_large_task_is_measured_by_walks(monkeypatch: pytest.MonkeyPatch) -> None:

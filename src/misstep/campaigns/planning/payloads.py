@@ -48,7 +48,9 @@ class WitnessPayload(NamedTuple):
 
     oracle: str
     states: tuple[ChunkState, ...]
-    bugs: frozenset[int]  # those that were bugs of the policy before
+    bugs: frozenset[
+        int
+    ]  # those that were bugs of the policy before, if no derivation has a claim on them
     settle_fixed: bool  # whether an old bug is settled if the policy is as good as the witness
 
 

@@ -5,7 +5,8 @@
 
 A verdict that a copied plan or bound decides is final, except that later rounds may prove more. If a state was a bug
 and the policy is now as good as the witness, the state is left UNKNOWN: the oracle does not look for something better,
-unless the settings say so. All other states are left to the oracle, whose rounds begin with what is known.
+unless the settings say so, or a derivation that is not checked yet may prove something better. All other states are
+left to the oracle, whose rounds begin with what is known.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from misstep.campaigns.planning.rows import (
     values_of,
     verdict_row,
 )
-from misstep.campaigns.rows import LENT_ROUND, RunRow, SetRow, VerdictRow
+from misstep.campaigns.rows import LENT_ROUND, RunRow, SetRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import WITNESSES, Settings
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Findings, Snapshot
@@ -64,7 +65,8 @@ class WitnessStage(Stage):
     def rounds(self) -> Iterator[Sequence[Unit]]:
         done = self.findings.done(self.name)
         states = self.findings.states()
-        base = self.findings.knowledge(self.oracle, LENT_ROUND).get(SETTLED)
+        lent = self.findings.knowledge(self.oracle, LENT_ROUND)
+        base, claimed = lent.get(SETTLED), _claimed(lent.get(CLAIMS), states)
         units = []
         for first in range(0, len(states), WITNESS_UNIT):
             own = states[first : first + WITNESS_UNIT]
@@ -73,7 +75,9 @@ class WitnessStage(Stage):
                 self.tested += len(own)
                 continue
             members = tuple(ChunkState(row.number, row.state, None, None) for row in own)
-            bugs = frozenset(row.number for row in own if row.number in self.bugs)
+            bugs = frozenset(
+                row.number for row in own if row.number in self.bugs and row.state not in claimed
+            )
             payload = WitnessPayload(self.oracle, members, bugs, self.settle_fixed)
             resources = {"base": base}
             units.append(Unit(self.findings.name, self.name, key, "witness", payload, resources))
@@ -118,6 +122,14 @@ class VouchStage(Stage):
 def left_to_judge(findings: Findings, oracle: str) -> set[int]:
     """Numbers of the states that the witnesses do not decide; all, if there are no witnesses."""
     return set(range(findings.state_count())) - findings.judged_in(oracle, LENT_ROUND)
+
+
+def _claimed(claims: Snapshot | None, states: Sequence[StateRow]) -> set[Values]:
+    """States that a derivation may prove more about than the plans do: as good as a plan is not yet fixed there."""
+    if claims is None:
+        return set()
+    known = Knowledge.from_bytes(claims.content, len(states[0].state))
+    return set(map(tuple, known.states.tolist()))
 
 
 # -- what a worker does ---------------------------------------------------------------------------

@@ -181,7 +181,8 @@ class PlanningWork(Work):
             outcome = self.runner.trace(initial, self.settings.max_steps).outcome
             if outcome != "goal" and not self.task.is_goal(initial):
                 text = f"the policy does not solve the initial state ({outcome})"
-                left_alone = self.own.require_solved
+                # A policy that crashes or is too slow is tested all the same: these errors must be counted.
+                left_alone = self.own.require_solved and outcome not in ("error", "timeout")
                 remarks.append(f"{text}: left alone" if left_alone else text)
                 if left_alone:
                     return Pooled((), False, True), remarks, ()

@@ -21,6 +21,7 @@ from time import monotonic
 from misstep._core import CounterRandom, SafetySystem
 from misstep.binomial import clopper_pearson
 from misstep.campaigns.records import Record
+from misstep.campaigns.rows import Values
 from misstep.campaigns.signatures import schema_of
 from misstep.comparison.families.conditions import Decided
 from misstep.comparison.families.decisions import faulty_decisions
@@ -130,13 +131,14 @@ def measure(
         if not own or work.out_of_time():
             continue
         left = {one.family.key: _quota(one, name, states) for one in own}
+        known = _known(name, records)
         with _closing(policy_of(task)) as policy:
             if isinstance(task, JaniTask):
                 assert isinstance(policy, LabelPolicy)
-                _of_model(task, policy, own, left, work, seed, radius)
+                _of_model(task, policy, own, left, work, seed, known, radius)
             else:
                 assert isinstance(policy, Policy)
-                _of_task(task, policy, own, left, work, seed, _known(name, records))
+                _of_task(task, policy, own, left, work, seed, known)
     return {key: count.measured(seed, work.limit) for key, count in work.counts.items()}
 
 
@@ -154,12 +156,10 @@ def _quota(own: Described, task: str, states: int) -> int:
     return states * place // len(own.tasks)
 
 
-def _known(task: str, records: Sequence[Record]) -> set[tuple[int, ...]]:
-    """The states that the campaign has tested."""
+def _known(task: str, records: Sequence[Record]) -> set[Values]:
+    """The states that the campaign has tested, from which the descriptions were learned."""
     own = [record for record in records if record.task == task]
-    known = {tuple(map(int, record.state)) for record in own}
-    known.update(tuple(map(int, fault.made.state)) for fault in faulty_decisions(own))
-    return known
+    return {record.state for record in own} | {f.made.state for f in faulty_decisions(own)}
 
 
 def _of_task(
@@ -169,7 +169,7 @@ def _of_task(
     quota: Mapping[str, int],
     work: _Work,
     seed: int,
-    known: set[tuple[int, ...]],
+    known: set[Values],
 ) -> None:
     if policy.set_valued or policy.stochastic or policy.plans:
         raise UnsupportedError(
@@ -179,7 +179,7 @@ def _of_task(
         )
     ground = Ground(task)
     judge = Judge(task, distances(task, evaluations=EVALUATIONS))
-    for draw in fresh_decisions(task, policy, known, seed):
+    for draw in fresh_decisions(task, policy, {tuple(map(int, own)) for own in known}, seed):
         open_ = [own for own in described if work.wanting(own, quota[own.family.key])]
         if not open_ or work.out_of_time():
             return
@@ -218,13 +218,14 @@ def _of_model(
     quota: Mapping[str, int],
     work: _Work,
     seed: int,
+    tested: set[Values],
     radius: float,
 ) -> None:
     """Measure on a model. A draw is a run of the policy with random outcomes and occasional random labels."""
     system = system_of(task, policy, policy.engine)
     decider = Decider(system, budget=Budget(evaluations=MODEL_NODES, seconds=None))
     labels = {schema_of(label): system.label_id(label) for label in reversed(task.labels)}
-    known: set[int] = set()
+    known = {system.id(state) for state in tested}
     for number in range(MOST_RUNS):
         open_ = [own for own in described if work.wanting(own, quota[own.family.key])]
         if not open_ or work.out_of_time():
