@@ -260,6 +260,29 @@ def test_a_policy_cannot_make_an_exit_code_of_any_verb(
     assert done.returncode == 33, done.stderr
 
 
+STOPS_ITSELF = {
+    "an exception": "def act(state): raise KeyboardInterrupt",
+    "an exception at import": "raise KeyboardInterrupt\ndef act(state): pass",
+    "Ctrl-C": "import os\ndef act(state): os.kill(os.getpid(), 2)",
+    "a request to end": "import os\ndef act(state): os.kill(os.getpid(), 15)",
+    "a lost terminal": "import os\ndef act(state): os.kill(os.getpid(), 1)",
+}
+
+
+@pytest.mark.parametrize("how", [("--jobs", "1"), ("--jobs", "2"), ("--timeout", "20")])
+@pytest.mark.parametrize("code", STOPS_ITSELF)
+def test_a_policy_does_not_pass_for_the_user(tmp_path: Path, code: str, how: list[str]) -> None:
+    """It can neither stop a campaign as if somebody had typed Ctrl-C, nor hide a crash in this way."""
+    generate("gripper", balls=2).write(tmp_path / "task")
+    (tmp_path / "stops.py").write_text(STOPS_ITSELF[code])
+    command = [sys.executable, "-m", "misstep", "test", str(tmp_path / "task"), "--pool", "2"]
+    command += ["--policy", f"python:{tmp_path / 'stops.py'}:act", *how, "--json"]
+    command += ["--out", str(tmp_path / "c")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 31 if "import" in code else done.returncode in (10, 33), done.stderr
+    assert "stopped by the user" not in done.stderr
+
+
 WAITS = """
 import threading, time
 threading.Thread(target=lambda: time.sleep(600)).start()
