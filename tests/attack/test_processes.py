@@ -283,6 +283,21 @@ def test_a_policy_does_not_pass_for_the_user(tmp_path: Path, code: str, how: lis
     assert "stopped by the user" not in done.stderr
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_policy_that_closes_our_files_is_told_at_once(tmp_path: Path, jobs: str) -> None:
+    """SQLite would look for its files for ten seconds at a time."""
+    generate("gripper", balls=2).write(tmp_path / "task")
+    (tmp_path / "closes.py").write_text("import os\ndef act(state): os.closerange(3, 20)")
+    command = [sys.executable, "-m", "misstep", "test", str(tmp_path / "task"), "--pool", "3"]
+    command += ["--policy", f"python:{tmp_path / 'closes.py'}:act", "--jobs", jobs]
+    command += ["--out", str(tmp_path / "c")]
+    start = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 33
+    assert len([line for line in done.stderr.splitlines() if not line.startswith("[")]) == 1
+    assert time.monotonic() - start < 10, "SQLite has looked for its files"
+
+
 WAITS = """
 import threading, time
 threading.Thread(target=lambda: time.sleep(600)).start()

@@ -361,7 +361,8 @@ class Processes(Workers):
     def close(self) -> None:
         for own in self._processes:
             # An idle process ends when its connection closes, and ends its policy too.
-            own.connection.close()
+            with contextlib.suppress(OSError):  # a policy in this process has closed it
+                own.connection.close()
             if own.child.poll() is not None:
                 continue
             if not own.sent:
@@ -471,6 +472,8 @@ def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent
             connection.send(_outcome(connection, worker))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the coordinator has ended
+    except OSError:  # the policy has closed the connection; the coordinator tells that we ended
+        os._exit(1)
     finally:
         worker.close()
 

@@ -11,6 +11,7 @@ With `--debug` nothing is watched, so that debuggers see one process.
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import signal
@@ -52,6 +53,9 @@ def watched(arguments: Sequence[str]) -> Report:
         os._exit(1)  # the parent is gone
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     heard_by(stop)
+    with suppress(OSError):  # few descriptors are allowed
+        # Out of the way of a policy that closes all descriptors that it might have inherited.
+        tell = fcntl.fcntl(tell, fcntl.F_DUPFD_CLOEXEC, 200)
     own = os.getpid()
 
     def report(code: int) -> None:
