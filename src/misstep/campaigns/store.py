@@ -66,7 +66,13 @@ from misstep.campaigns.seal import GIVEN_TABLES, Seal, read_sums, seal_from_scra
 from misstep.campaigns.toml import Tree, from_toml, to_toml
 from misstep.campaigns.transactions import Transactions
 from misstep.campaigns.uninterrupted import uninterrupted
-from misstep.errors import InputFileError, InputFormatError, ToolError, UsageError
+from misstep.errors import (
+    InputFileError,
+    InputFormatError,
+    MisstepError,
+    ToolError,
+    UsageError,
+)
 from misstep.files import reason
 
 IN_MEMORY = "the campaign in memory"
@@ -181,7 +187,7 @@ class Store(Transactions):
         config = read_config(folder)
         if config is None:
             write_text(folder / CONFIG_NAME, stored)
-        elif config != stored and from_toml(config, str(folder / CONFIG_NAME)) != from_toml(stored):
+        elif not self._is_stored(config):
             raise InputFormatError(
                 "the settings were changed after the campaign began",
                 where=str(folder / CONFIG_NAME),
@@ -410,6 +416,24 @@ class Store(Transactions):
     def config(self) -> dict[str, Any]:
         """The settings of the campaign, as a tree."""
         return from_toml(self.meta("config"), self.path)
+
+    def _is_stored(self, config: str) -> bool:
+        """Whether the text of a file says the same settings as the database."""
+        stored = self.meta("config")
+        where = str(self.folder and self.folder / CONFIG_NAME)
+        return config == stored or from_toml(config, where) == from_toml(stored)
+
+    def config_remark(self) -> str | None:
+        """What is wrong with `config.toml`. Nothing depends on it, but people read it."""
+        if self.folder is None:
+            return None
+        try:
+            config = read_config(self.folder)
+            if config is None or self._is_stored(config):
+                return None
+        except MisstepError as error:
+            return str(error)
+        return f"{CONFIG_NAME}: these are not the settings of the campaign, which are in {DATABASE_NAME}"
 
     def set_config(self, config: Tree) -> None:
         """Other settings, as a campaign that grows needs them. `write_config` is to follow when they are stored.
