@@ -298,6 +298,30 @@ def test_a_policy_that_closes_our_files_is_told_at_once(tmp_path: Path, jobs: st
     assert time.monotonic() - start < 10, "SQLite has looked for its files"
 
 
+LEAVES = """
+import subprocess, sys
+code = "import os, sys, time; open(sys.argv[1] + str(os.getpid()), 'w'); time.sleep(600)"
+subprocess.Popen([sys.executable, "-c", code, {folder!r} + "/"])
+def act(state): return state.actions[0]
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_a_policy_leaves_behind_ends_with_the_command(
+    pids: Path, tmp_path: Path, jobs: str
+) -> None:
+    generate("gripper", balls=2).write(tmp_path / "task")
+    (tmp_path / "leaves.py").write_text(LEAVES.format(folder=str(pids)))
+    command = [sys.executable, "-m", "misstep", "test", str(tmp_path / "task"), "--pool", "3"]
+    command += ["--policy", f"python:{tmp_path / 'leaves.py'}:act", "--jobs", jobs]
+    command += ["--out", str(tmp_path / "c")]
+    done = subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, timeout=PATIENCE
+    )
+    assert done.returncode == 1, done.stderr
+    assert all_gone(pids)
+
+
 WAITS = """
 import threading, time
 threading.Thread(target=lambda: time.sleep(600)).start()

@@ -25,6 +25,7 @@ from typing import NoReturn
 UNWATCHED = {"", "doctor", "dominance", "generate", "list", "plan", "records"}
 _HANDED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+_GRACE = 0.3  # seconds for processes that end when they notice that ours has ended
 _BROKEN_OUTPUT = 120  # what Python ends with if the last of its output cannot be written
 
 Report = Callable[[int], None]
@@ -77,11 +78,13 @@ def _watch(worker: int, told: int, stop: mmap.mmap, as_json: bool) -> NoReturn:
     except BlockingIOError:
         said = b""
     ended = os.waitstatus_to_exitcode(status)
-    if said:
-        os._exit(ended if ended == _BROKEN_OUTPUT else said[0])
     from misstep.kept import end_children
 
-    end_children()  # what the policy has started
+    # What the policy has started and left behind. A process in a session of its own was meant to stay: the inference
+    # service, which other commands use too, or a server.
+    end_children(daemons=not said, grace=_GRACE if said else 0.0)
+    if said:
+        os._exit(ended if ended == _BROKEN_OUTPUT else said[0])
     from misstep.cli.failure import tell
     from misstep.errors import Interrupted, MisstepError, ToolError
 
