@@ -27,6 +27,7 @@ ORDER = [
         "fitting",
         "gym",
         "kept",
+        "stops",
         "verdicts",
         "versions",
     ],

@@ -47,7 +47,8 @@ def main() -> None:
     )
     if quiet:
         signal.signal(signal.SIGINT, _stop)
-    from misstep.cli.watch import interrupt_once, watched
+    from misstep.cli.watch import watched
+    from misstep.stops import interrupt_once, mark_stops
 
     _report = watched(sys.argv[1:])
     from misstep.cli.main import main as command
@@ -55,6 +56,8 @@ def main() -> None:
     try:
         if quiet:
             signal.signal(signal.SIGINT, interrupt_once)
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            mark_stops()
         command()
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1

@@ -136,11 +136,15 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def end_children() -> None:
-    """Kill all children of this process, and the orphans that it adopts by that."""
-    deadline = monotonic() + _PATIENCE
-    while monotonic() < deadline:
-        for pid in _children():
+def end_children(*, daemons: bool = True, grace: float = 0.0) -> None:
+    """Kill all children of this process, and the orphans that it adopts by that; without `daemons`, only those in our
+    own session. Within the seconds of `grace` they may end by themselves."""
+    start = monotonic()
+    while monotonic() < start + grace + _PATIENCE:
+        own = [pid for pid in _children() if daemons or _is_in_our_session(pid)]
+        if not own and not daemons:
+            return
+        for pid in own if monotonic() >= start + grace else ():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         try:
@@ -149,6 +153,13 @@ def end_children() -> None:
         except ChildProcessError:
             return
         sleep(0.002)
+
+
+def _is_in_our_session(pid: int) -> bool:
+    try:
+        return os.getsid(pid) == os.getsid(0)
+    except OSError:
+        return False
 
 
 def _children() -> list[int]:

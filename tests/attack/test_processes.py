@@ -260,6 +260,68 @@ def test_a_policy_cannot_make_an_exit_code_of_any_verb(
     assert done.returncode == 33, done.stderr
 
 
+STOPS_ITSELF = {
+    "an exception": "def act(state): raise KeyboardInterrupt",
+    "an exception at import": "raise KeyboardInterrupt\ndef act(state): pass",
+    "Ctrl-C": "import os\ndef act(state): os.kill(os.getpid(), 2)",
+    "a request to end": "import os\ndef act(state): os.kill(os.getpid(), 15)",
+    "a lost terminal": "import os\ndef act(state): os.kill(os.getpid(), 1)",
+}
+
+
+@pytest.mark.parametrize("how", [("--jobs", "1"), ("--jobs", "2"), ("--timeout", "20")])
+@pytest.mark.parametrize("code", STOPS_ITSELF)
+def test_a_policy_does_not_pass_for_the_user(tmp_path: Path, code: str, how: list[str]) -> None:
+    """It can neither stop a campaign as if somebody had typed Ctrl-C, nor hide a crash in this way."""
+    generate("gripper", balls=2).write(tmp_path / "task")
+    (tmp_path / "stops.py").write_text(STOPS_ITSELF[code])
+    command = [sys.executable, "-m", "misstep", "test", str(tmp_path / "task"), "--pool", "2"]
+    command += ["--policy", f"python:{tmp_path / 'stops.py'}:act", *how, "--json"]
+    command += ["--out", str(tmp_path / "c")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 31 if "import" in code else done.returncode in (10, 33), done.stderr
+    assert "stopped by the user" not in done.stderr
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_policy_that_closes_our_files_is_told_at_once(tmp_path: Path, jobs: str) -> None:
+    """SQLite would look for its files for ten seconds at a time."""
+    generate("gripper", balls=2).write(tmp_path / "task")
+    (tmp_path / "closes.py").write_text("import os\ndef act(state): os.closerange(3, 20)")
+    command = [sys.executable, "-m", "misstep", "test", str(tmp_path / "task"), "--pool", "3"]
+    command += ["--policy", f"python:{tmp_path / 'closes.py'}:act", "--jobs", jobs]
+    command += ["--out", str(tmp_path / "c")]
+    start = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 33
+    assert len([line for line in done.stderr.splitlines() if not line.startswith("[")]) == 1
+    assert time.monotonic() - start < 10, "SQLite has looked for its files"
+
+
+LEAVES = """
+import subprocess, sys
+code = "import os, sys, time; open(sys.argv[1] + str(os.getpid()), 'w'); time.sleep(600)"
+subprocess.Popen([sys.executable, "-c", code, {folder!r} + "/"])
+def act(state): return state.actions[0]
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_a_policy_leaves_behind_ends_with_the_command(
+    pids: Path, tmp_path: Path, jobs: str
+) -> None:
+    generate("gripper", balls=2).write(tmp_path / "task")
+    (tmp_path / "leaves.py").write_text(LEAVES.format(folder=str(pids)))
+    command = [sys.executable, "-m", "misstep", "test", str(tmp_path / "task"), "--pool", "3"]
+    command += ["--policy", f"python:{tmp_path / 'leaves.py'}:act", "--jobs", jobs]
+    command += ["--out", str(tmp_path / "c")]
+    done = subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, timeout=PATIENCE
+    )
+    assert done.returncode == 1, done.stderr
+    assert all_gone(pids)
+
+
 WAITS = """
 import threading, time
 threading.Thread(target=lambda: time.sleep(600)).start()

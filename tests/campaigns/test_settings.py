@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.options import OF_MODELS, OF_PLANNING, WORLD_OPTIONS, make_settings
 from misstep.campaigns.settings import ModelSettings, PlanningSettings, Settings
 from misstep.campaigns.testing import read_settings
@@ -177,6 +178,23 @@ def test_a_file_with_a_few_settings(tmp_path: Path) -> None:
     path.write_text('world = "model"\n')
     with pytest.raises(UsageError, match="the settings are of a model campaign"):
         run_campaign(task, "first", config=path)
+
+
+def test_a_replay_remarks_on_other_settings_in_the_file(tmp_path: Path) -> None:
+    run_campaign(small_task("gripper-4"), "first", out=tmp_path / "c", pool=3).close()
+    file = tmp_path / "c" / "config.toml"
+    text = file.read_text()
+    for content, says in (
+        (f"# my first campaign\n{text}", None),
+        (text.replace("seed = 0", "seed = 7"), "not the settings of the campaign"),
+        ("seed = = 7", "config.toml"),
+    ):
+        file.write_text(content)
+        with open_campaign(tmp_path / "c") as own:
+            found = own.replay()
+        assert found.ok
+        assert len(found.report.remarks) == (says is not None)
+        assert says is None or says in found.report.remarks[0]
 
 
 def test_the_settings_of_a_campaign_make_it_again(tmp_path: Path) -> None:

@@ -93,6 +93,31 @@ def unnoticed(hide: str) -> Forge:
     return how
 
 
+def contradicted_elsewhere(connection: sqlite3.Connection) -> None:
+    """Removes all faults of a model, and says that the policy contradicts itself where a single run begins."""
+    runs = {
+        number: (json.loads(states), json.loads(labels))
+        for number, states, labels in connection.execute(
+            "SELECT number, states, operators FROM runs"
+        )
+    }
+    for number, (states, labels) in runs.items():
+        met = [own for own, (others, _) in runs.items() if states[0] in others]
+        text = json.dumps(states[0], separators=(",", ":"))
+        record = connection.execute(
+            "SELECT number FROM states WHERE run = ? AND step = 0", (number,)
+        ).fetchone()
+        if met == [number] and record is not None and labels:
+            break
+    connection.execute("DELETE FROM faults")
+    connection.execute("INSERT INTO contradictions VALUES (1, ?, ?, ?, 2)", (text, labels[0], -1))
+    connection.execute(
+        "UPDATE verdicts SET verdict = 'FLAKY', kind = NULL, low = 0, high = NULL, lower = NULL, upper = NULL, "
+        "strategy = NULL, size = NULL WHERE number = ?",
+        record,
+    )
+
+
 def fixed_bugs(connection: sqlite3.Connection) -> None:
     """Of a retest: the strategies of all bugs as the decisions of a policy that is safe now."""
     connection.execute("DELETE FROM faults")

@@ -267,6 +267,18 @@ def test_the_learning_track(shared: Path, name: str) -> None:
     assert first.world == "planning"
 
 
+def test_names_in_lists_may_hold_the_sign_of_comments(lay: Lay) -> None:
+    """They were cut there, so that a list could stand for another task or folder."""
+    folder = lay("domain.pddl", "a/p1.pddl", "a#2/p1.pddl", "b #3/p1.pddl")
+    chosen = folder / "tasks.txt"
+    chosen.write_text("a#2/p1.pddl\n'b #3/p1.pddl'# no comment\n")
+    with pytest.raises(MisstepError, match="put names with spaces in quotes"):
+        suite_files([chosen])
+    chosen.write_text("a#2/p1.pddl # a comment\n'b #3/p1.pddl' # another 'one\n")
+    problems = [files[-1] for _, files in suite_files([chosen])]
+    assert problems == [folder / "a#2/p1.pddl", folder / "b #3/p1.pddl"]
+
+
 def test_a_list_whose_pattern_fits_the_list(lay: Lay) -> None:
     folder = lay("domain.pddl", "p1.pddl", "p2.pddl")
     (folder / "tasks.txt").write_text("*\n")

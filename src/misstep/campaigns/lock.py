@@ -74,12 +74,21 @@ class WriterLock:
             hint="wait for it or stop it; reading is possible meanwhile",
         )
 
+    def is_held(self) -> bool:
+        """Whether the lock's file is still open: the code of a policy may close the files of its process."""
+        try:
+            held = os.fstat(self._handle)
+        except OSError:
+            return False
+        return self._key == (held.st_dev, held.st_ino)
+
     def release(self) -> None:
         """Give the lock up; a second call does nothing."""
         if self._handle >= 0:
             if _HELD.get(self._key) == os.getpid():
                 del _HELD[self._key]
-            os.close(self._handle)
+            if self.is_held():
+                os.close(self._handle)
             self._handle = -1
 
 

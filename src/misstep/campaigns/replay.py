@@ -77,6 +77,8 @@ def _replayed(
     report = check_database(
         content.store.connection, lambda done, total: tell("checking", done, total), full=full
     )
+    if remark := content.store.config_remark():
+        report.remarks.append(remark)
     if full:
         compute_again(content, report, tell)
     if policy_of is None:

@@ -66,12 +66,20 @@ from misstep.campaigns.seal import GIVEN_TABLES, Seal, read_sums, seal_from_scra
 from misstep.campaigns.toml import Tree, from_toml, to_toml
 from misstep.campaigns.transactions import Transactions
 from misstep.campaigns.uninterrupted import uninterrupted
-from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.errors import (
+    InputFileError,
+    InputFormatError,
+    MisstepError,
+    ToolError,
+    UsageError,
+)
 from misstep.files import reason
 
 IN_MEMORY = "the campaign in memory"
 # What happens to a row whose place is taken.
 Conflict = Literal["refuse", "replace", "ignore"]
+# Connections whose files were closed. They are never closed, which would take SQLite another ten seconds.
+_ABANDONED: list[sqlite3.Connection] = []
 _VERBS = {"refuse": "INSERT", "replace": "REPLACE", "ignore": "INSERT OR IGNORE"}
 
 
@@ -99,6 +107,7 @@ class Store(Transactions):
         # Decoded rows by task and table, where somebody reads all of them several times; None: nothing is kept.
         self.kept_rows: dict[tuple[int, str], list[Any]] | None = None
         self._lock = lock
+        self._connection_is_lost = False
         self._pid = os.getpid()
         self._translated = translated(Path(self.path))
         self._temporary = None
@@ -178,7 +187,7 @@ class Store(Transactions):
         config = read_config(folder)
         if config is None:
             write_text(folder / CONFIG_NAME, stored)
-        elif config != stored and from_toml(config, str(folder / CONFIG_NAME)) != from_toml(stored):
+        elif not self._is_stored(config):
             raise InputFormatError(
                 "the settings were changed after the campaign began",
                 where=str(folder / CONFIG_NAME),
@@ -210,10 +219,29 @@ class Store(Transactions):
             hint="what was found since then is lost; start it again",
         )
 
+    def check_open(self) -> None:
+        """SQLite would try for ten seconds at a time, and might write to whatever has the number of its file now."""
+        if self._lock is None or self._lock.is_held():
+            return
+        if self._connection is not None:
+            _ABANDONED.append(self._connection)
+            self._connection = None
+            self._connection_is_lost = True
+        raise self._lost()
+
+    def _lost(self) -> ToolError:
+        return ToolError(
+            "the policy has closed files of this process, and those of the campaign among them",
+            where=self.where,
+            hint="a policy must not close descriptors that it has not opened; what was stored is kept",
+        )
+
     def close(self) -> None:
         """End the work; a second call does nothing."""
         with uninterrupted():
             try:
+                if self._connection is not None and self._pid == os.getpid():
+                    self.check_open()
                 if self._connection is not None and not self.readonly and self._pid == os.getpid():
                     self.commit()
                     self.set_meta("writing", "0")
@@ -266,6 +294,8 @@ class Store(Transactions):
     @property
     def connection(self) -> sqlite3.Connection:
         if self._connection is None:
+            if self._connection_is_lost:
+                raise self._lost()
             raise UsageError("the campaign is closed", where=self.where)
         if self._pid != os.getpid():
             # SQLite connections do not survive a fork: parent and child would corrupt the file together.
@@ -386,6 +416,24 @@ class Store(Transactions):
     def config(self) -> dict[str, Any]:
         """The settings of the campaign, as a tree."""
         return from_toml(self.meta("config"), self.path)
+
+    def _is_stored(self, config: str) -> bool:
+        """Whether the text of a file says the same settings as the database."""
+        stored = self.meta("config")
+        where = str(self.folder and self.folder / CONFIG_NAME)
+        return config == stored or from_toml(config, where) == from_toml(stored)
+
+    def config_remark(self) -> str | None:
+        """What is wrong with `config.toml`. Nothing depends on it, but people read it."""
+        if self.folder is None:
+            return None
+        try:
+            config = read_config(self.folder)
+            if config is None or self._is_stored(config):
+                return None
+        except MisstepError as error:
+            return str(error)
+        return f"{CONFIG_NAME}: these are not the settings of the campaign, which are in {DATABASE_NAME}"
 
     def set_config(self, config: Tree) -> None:
         """Other settings, as a campaign that grows needs them. `write_config` is to follow when they are stored.

@@ -40,6 +40,10 @@ class Transactions(ABC):
     def where(self) -> str:
         """For messages."""
 
+    @abstractmethod
+    def check_open(self) -> None:
+        """An error if the files of the campaign were closed behind our back."""
+
     @contextmanager
     def unit(self, *, gathered: bool = False) -> Iterator[None]:
         """Everything stored inside is stored together or not at all. Units inside a unit belong to it.
@@ -72,6 +76,7 @@ class Transactions(ABC):
         connection = self.connection  # first: a forked process has no part in the transaction
         is_first = self._gathering is None
         if is_first:
+            self.check_open()
             connection.execute("BEGIN IMMEDIATE")
             assert self._seal is not None
             self._seal.begin()

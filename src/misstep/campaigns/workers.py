@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Protocol
 
 from misstep.campaigns.models.work import ModelWork
@@ -41,6 +41,7 @@ from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
 from misstep.kept import NOT_FROM_HERE, leave
 from misstep.policies.service import share
+from misstep.stops import HEARD, Stopped, mark_stops
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
@@ -49,7 +50,7 @@ THREADED = {"torch", "tensorflow", "jax", "grpc", "onnxruntime"}  # have threads
 KEPT_TASKS = 2  # tasks that a worker keeps loaded; all tasks of a suite would need too much memory
 
 
-class OutOfTime(KeyboardInterrupt):
+class OutOfTime(Stopped):
     """The time for a unit is up. Not an `Exception`, so that no code between here and the worker handles it."""
 
 
@@ -345,7 +346,11 @@ class Processes(Workers):
 
     def _ended(self, unit: Unit, code: int | None) -> MisstepError:
         if code == Interrupted.exit_code or (code is not None and -code in STOPS):
-            return Interrupted("stopped by the user")
+            if threading.current_thread() is not threading.main_thread():
+                return Interrupted("stopped by the user")
+            sleep(
+                HEARD
+            )  # if the user has stopped the worker, this process was told too, and goes no further
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return ToolError(
             f"a worker process ended by itself ({how})",
@@ -356,7 +361,8 @@ class Processes(Workers):
     def close(self) -> None:
         for own in self._processes:
             # An idle process ends when its connection closes, and ends its policy too.
-            own.connection.close()
+            with contextlib.suppress(OSError):  # a policy in this process has closed it
+                own.connection.close()
             if own.child.poll() is not None:
                 continue
             if not own.sent:
@@ -457,6 +463,7 @@ def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent
     for number in STOPS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+    mark_stops()
     end_with(parent)
     if memory_mb is not None:
         limit_memory(memory_mb)
@@ -465,6 +472,8 @@ def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent
             connection.send(_outcome(connection, worker))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the coordinator has ended
+    except OSError:  # the policy has closed the connection; the coordinator tells that we ended
+        os._exit(1)
     finally:
         worker.close()
 

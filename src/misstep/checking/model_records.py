@@ -94,7 +94,8 @@ class ModelRecords:
         )
         self.decisions: dict[State, int] = {}  # of the policy, where its runs show them
         judged = (own.oracle for rows in self.verdicts.values() for own in rows)
-        self.oracles = set(judged) if store.finished() else set()
+        self.finished = store.finished()
+        self.oracles = set(judged) if self.finished else set()
         self.left_open = store.left_open(task.id)
         self.safe = SafeStates(self.task, FULL_LIMIT if report.full else LIMIT)
         self.bugs: set[State] = set()  # with a witness
@@ -240,11 +241,17 @@ class ModelRecords:
             return problem
         for step, (state, label) in enumerate(zip(states, labels, strict=False)):
             known = self.decisions.setdefault(state, label)
-            if known != label and not self.contradictions.first:
+            if known != label and not self._is_contradicted(state):
                 return f"at step {step} the policy answers otherwise than in another run"
         self.report.checked["runs"] += 1
         self.report.not_checked["runs of the policy"] += 1
         return Followed(states, labels, outcome)
+
+    def _is_contradicted(self, state: State) -> bool:
+        """Whether the policy is known to have more than one answer in a state. In a campaign that is not finished,
+        runs may not have been compared with each other yet, so one contradiction says nothing about other states."""
+        known = self.contradictions.first
+        return state in known if self.finished else bool(known)
 
     def _run_problem(self, stored: StoredRun, run: Followed) -> str | None:
         known = OUTCOMES if self.lent else ("unsafe",)
@@ -456,7 +463,7 @@ class ModelRecords:
         """A decision that leads from a bug to a state where unsafe states cannot be avoided must be listed as a fault.
 
         If the budget left something open, it may have left open whether a decision is a fault."""
-        if self.contradictions.first or self.left_open:
+        if self.left_open or any(map(self._is_contradicted, run.states)):
             return None
         if self.lent and run.states[0] not in self.bugs:
             return None  # there a run belongs to one record, and faults are searched only on runs of bugs

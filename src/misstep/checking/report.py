@@ -54,7 +54,7 @@ class CampaignReport:
     findings: list[Finding] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
     not_checked: Counter[str] = field(default_factory=Counter)  # keys of NOT_CHECKED
-    remarks: list[str] = field(default_factory=list)  # tasks that could not be checked, and why
+    remarks: list[str] = field(default_factory=list)  # what could not be checked, and why
     digest: str | None = None  # of all records, to be noted elsewhere
     full: bool = False  # whether what has no proof was computed again
     confirmed: Counter[str] = field(default_factory=Counter)  # by the checker's own code

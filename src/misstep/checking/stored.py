@@ -21,6 +21,10 @@ from misstep.checking.texts import parse
 
 SCHEMA = "5"
 NATURES = ("function", "set", "plan", "avoid")
+WITHOUT_PLANS = {
+    *("first", "random", "heuristic", "plan", "optimal", "asnet"),
+    *("rules", "sketch", "wl", "sb3", "shipped", "noisy"),
+}  # kinds of policies that decide in each state anew
 MAX_BYTES = 2**30  # of anything that is decompressed
 MAX_MEMBERS = 10**6  # of the source of a task
 Json = Any
@@ -177,6 +181,14 @@ class Store:
         kind = nature.get("kind") if isinstance(nature, dict) else None
         if kind not in NATURES:
             raise CheckError(f"no nature of a policy: {kind!r}", expected=", ".join(NATURES))
+        # With memory of its run, or a plan, a policy need not have one answer in a state: this must not be said of all.
+        if (kind == "avoid") != (self.setting("planning", "revisit") == "avoid"):
+            raise CheckError(
+                f"the policy is said to be of the kind {kind}, which is not the setting"
+            )
+        spec = self.setting("", "policy") or ""
+        if kind == "plan" and spec.partition(":")[0] in WITHOUT_PLANS:
+            raise CheckError(f"the policy is said to answer with plans, and {spec:.60} does not")
         return str(kind)
 
     def permitted(self, task: int) -> Iterator[tuple[object, object, object]]:

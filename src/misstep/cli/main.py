@@ -23,7 +23,6 @@ from misstep.cli.failure import close_output, tell
 from misstep.cli.output import keep_output_clean
 from misstep.cli.plain import plain_output
 from misstep.cli.verbs import KEPT_BY_SHELL, RootGroup, show_help
-from misstep.cli.watch import interrupt_once
 from misstep.cli.wording import as_typed, plain_usage, refuse_empty
 from misstep.errors import (
     InputFileError,
@@ -33,6 +32,7 @@ from misstep.errors import (
     UsageError,
 )
 from misstep.files import reason
+from misstep.stops import interrupt_once
 
 HELP = """Test learned action policies and prove what you find.
 

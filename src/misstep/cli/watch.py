@@ -11,12 +11,13 @@ With `--debug` nothing is watched, so that debuggers see one process.
 
 from __future__ import annotations
 
+import fcntl
+import mmap
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from time import monotonic
 from typing import NoReturn
 
 # Commands that run nothing but our own code. All others may ask a policy in their own process, or run code of installed
@@ -24,7 +25,7 @@ from typing import NoReturn
 UNWATCHED = {"", "doctor", "dominance", "generate", "list", "plan", "records"}
 _HANDED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-_ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
+_GRACE = 0.3  # seconds for processes that end when they notice that ours has ended
 _BROKEN_OUTPUT = 120  # what Python ends with if the last of its output cannot be written
 
 Report = Callable[[int], None]
@@ -36,20 +37,26 @@ def watched(arguments: Sequence[str]) -> Report:
     if verb in UNWATCHED or "--debug" in arguments or "_MISSTEP_COMPLETE" in os.environ:
         return lambda _: None
     from misstep.kept import adopt_orphans, end_with_parent
+    from misstep.stops import heard_by
 
     told, tell = os.pipe()
+    stop = mmap.mmap(-1, 1)  # shared: whether the parent was asked to stop
     parent = os.getpid()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_HANDED_ON, signal.SIGCHLD})
     worker = os.fork()
     if worker != 0:
         os.close(tell)
         adopt_orphans()
-        _watch(worker, told, "--json" in arguments)
+        _watch(worker, told, stop, "--json" in arguments)
     os.close(told)
     end_with_parent()
     if os.getppid() != parent:
         os._exit(1)  # the parent is gone
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    heard_by(stop)
+    with suppress(OSError):  # few descriptors are allowed
+        # Out of the way of a policy that closes all descriptors that it might have inherited.
+        tell = fcntl.fcntl(tell, fcntl.F_DUPFD_CLOEXEC, 200)
     own = os.getpid()
 
     def report(code: int) -> None:
@@ -63,36 +70,26 @@ def watched(arguments: Sequence[str]) -> Report:
     return report
 
 
-_last = -1.0
-
-
-def interrupt_once(*_: object) -> None:
-    """The handler of Ctrl-C and of requests to end. After each, it ignores further ones for a moment."""
-    global _last
-    now = monotonic()
-    if now - _last >= _ONCE:
-        _last = now
-        raise KeyboardInterrupt
-
-
-def _watch(worker: int, told: int, as_json: bool) -> NoReturn:
-    status = _wait(worker)
+def _watch(worker: int, told: int, stop: mmap.mmap, as_json: bool) -> NoReturn:
+    status = _wait(worker, stop)
     os.set_blocking(told, False)  # a process that the worker left behind may hold the other end
     try:
         said = os.read(told, 1)
     except BlockingIOError:
         said = b""
     ended = os.waitstatus_to_exitcode(status)
-    if said:
-        os._exit(ended if ended == _BROKEN_OUTPUT else said[0])
     from misstep.kept import end_children
 
-    end_children()  # what the policy has started
+    # What the policy has started and left behind. A process in a session of its own was meant to stay: the inference
+    # service, which other commands use too, or a server.
+    end_children(daemons=not said, grace=_GRACE if said else 0.0)
+    if said:
+        os._exit(ended if ended == _BROKEN_OUTPUT else said[0])
     from misstep.cli.failure import tell
     from misstep.errors import Interrupted, MisstepError, ToolError
 
     error: MisstepError
-    if -ended in _STOPS:
+    if -ended in _STOPS and stop[0]:
         error = Interrupted("stopped by the user")
     else:
         how = f"signal {-ended}" if ended < 0 else f"exit code {ended}"
@@ -105,11 +102,13 @@ def _watch(worker: int, told: int, as_json: bool) -> NoReturn:
     os._exit(code)
 
 
-def _wait(worker: int) -> int:
+def _wait(worker: int, stop: mmap.mmap) -> int:
     """Wait for the worker; returns how it ended. Signals sent only to us are forwarded; a terminal's reach both."""
     while True:
         info = signal.sigwaitinfo({*_HANDED_ON, signal.SIGCHLD})
         if info.si_signo != signal.SIGCHLD:
+            if info.si_signo in _STOPS:
+                stop[0] = 1
             # Forward a signal that a process sent. When a terminal closes, only its first process gets the signal.
             if info.si_code <= 0 or info.si_signo == signal.SIGHUP:
                 os.kill(worker, info.si_signo)
@@ -125,4 +124,4 @@ def _wait(worker: int) -> int:
                 break
 
 
-__all__ = ["interrupt_once", "watched"]
+__all__ = ["watched"]

@@ -25,6 +25,7 @@ from misstep.policies.policy import (
     Policy,
     States,
 )
+from misstep.stops import ends_work
 from misstep.tasks.task import State, Task
 
 WALK_STEPS = 20
@@ -199,9 +200,11 @@ def answers_of(policy: Policy, states: States, *, again: bool = False) -> Answer
     """The policy's answers; if it raises an exception, a failure in every state. `again`: without its caches."""
     try:
         return policy.ask_again(states) if again else policy.decide(states)
-    except (MisstepError, KeyboardInterrupt):
-        raise
     except BaseException as error:
+        if isinstance(error, MisstepError) or (
+            isinstance(error, KeyboardInterrupt) and ends_work(error)
+        ):
+            raise
         why = f"it raises {type(error).__name__}: {error}"
         failed = np.full(len(states), FAILED, dtype=np.int32)
         return Answers(failed, dict.fromkeys(range(len(states)), why))

@@ -27,6 +27,7 @@ import numpy as np
 
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.home import Home
+from misstep.stops import ends_work
 
 METHODS = ("act", "act_batch", "predict", "permitted", "probabilities", "plan")
 TAKES = (
@@ -139,9 +140,9 @@ def made_by(code: Any, task: object, arguments: Mapping[str, str], home: Home, w
     try:
         with home:
             made = code(task, **given) if _takes_task(code) else code(**given)
-    except (KeyboardInterrupt, MemoryError):
-        raise
     except BaseException as error:
+        if ends_work(error):
+            raise
         call = ", ".join([*(["task"] if _takes_task(code) else []), *given])
         text = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputFormatError(

@@ -41,6 +41,7 @@ from misstep.policies.policy import (
     checked_states,
 )
 from misstep.policies.user_code import file_digest, named_object
+from misstep.stops import ends_work
 from misstep.tasks.state_view import Action, StateBatch, StateView
 from misstep.tasks.task import State, Task
 
@@ -100,10 +101,10 @@ class FunctionPolicy(Policy):
             if self.roles.act_batch is not None and len(batch) > 1:
                 try:
                     given = answers_of(self.roles.act_batch(batch), len(batch))
-                except (KeyboardInterrupt, MemoryError):
-                    raise
-                except BaseException:
-                    pass  # ask state by state, so that one bad state does not spoil its batch
+                except BaseException as error:
+                    if ends_work(error):
+                        raise
+                    # Ask state by state, so that one bad state does not spoil its batch.
                 else:
                     return self._read(batch, given)
             return self._rows(batch, lambda row: self._one(batch, row))
@@ -125,9 +126,9 @@ class FunctionPolicy(Policy):
         for row in range(len(batch)):
             try:
                 operators[row] = choice(row)
-            except (KeyboardInterrupt, MemoryError):
-                raise  # the user or a limit ends the work
             except BaseException as error:
+                if ends_work(error):
+                    raise  # the user or a limit ends the work
                 messages[row] = self.home.told(error)
         return Answers(operators, messages)
 
@@ -176,9 +177,9 @@ class FunctionPolicy(Policy):
             for row in range(len(batch)):
                 try:
                     found.append(self._weights(batch, row))
-                except (KeyboardInterrupt, MemoryError):
-                    raise
                 except BaseException as error:
+                    if ends_work(error):
+                        raise
                     raise ValueError(self.home.told(error)) from error
         offsets = np.concatenate([[0], np.cumsum([len(own) for own in found], dtype=np.int64)])
         operators = np.array([op for own in found for op in own], dtype=np.int32)
@@ -204,9 +205,9 @@ class FunctionPolicy(Policy):
         with self.home:
             try:
                 return self._plan(StateView(state, self.task))
-            except (KeyboardInterrupt, MemoryError):
-                raise
             except BaseException as error:
+                if ends_work(error):
+                    raise
                 raise ValueError(self.home.told(error)) from error
 
     def _plan(self, view: StateView) -> list[int]:

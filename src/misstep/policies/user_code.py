@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import is_there, not_waiting, read_bytes
 from misstep.policies.home import Home
+from misstep.stops import ends_work
 
 MAX_SOURCE_BYTES = 16 * 2**20
 MAX_DIGESTED_BYTES = 2**36  # of a file that a policy depends on, such as its weights
@@ -156,9 +157,9 @@ def _module_of_file(path: Path, home: Home) -> ModuleType:
     try:
         with home:
             spec.loader.exec_module(module)
-    except (KeyboardInterrupt, MemoryError):
-        raise
     except BaseException as error:
+        if ends_work(error):
+            raise
         raise _cannot_be_run(error, home, path) from error
     return module
 
@@ -168,8 +169,6 @@ def _imported(name: str, home: Home) -> ModuleType:
         with home:
             importlib.invalidate_caches()
             return importlib.import_module(name)
-    except (KeyboardInterrupt, MemoryError):
-        raise
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise _cannot_be_run(error, home, name) from error
@@ -180,6 +179,8 @@ def _imported(name: str, home: Home) -> ModuleType:
             hint="modules are looked for in the current folder and among the installed packages",
         ) from None
     except BaseException as error:
+        if ends_work(error):
+            raise
         raise _cannot_be_run(error, home, name) from error
 
 

@@ -20,6 +20,7 @@ from misstep.runs.follow import path_cost
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS, OUTCOMES
 from misstep.runs.runner import Contradiction, PolicyRunner, RunEnds, Trace
 from misstep.runs.single import run_once
+from misstep.stops import ends_work
 from misstep.tasks.task import State
 
 
@@ -106,9 +107,9 @@ class StartRunner(PolicyRunner):
             plan = self._plan(start)
         except TimeoutError as error:
             return ended("timeout", f"{type(error).__name__}: {error}")
-        except (MisstepError, KeyboardInterrupt, MemoryError):
-            raise  # the policy as a whole is unusable, or the user or a limit ends the work
         except BaseException as error:  # also SystemExit: a policy does not end the test
+            if isinstance(error, MisstepError) or ends_work(error):
+                raise  # the policy as a whole is unusable, or the user or a limit ends the work
             return ended("error", f"{type(error).__name__}: {error}")
         for operator in plan:
             if max_steps is not None and len(operators) >= max_steps:

@@ -37,6 +37,7 @@ from misstep.policies.policy import (
 )
 from misstep.runs.outcomes import DEFAULT_LIMIT
 from misstep.runs.risk import Risk, risk_of
+from misstep.stops import ends_work
 from misstep.tasks.task import State, Task
 
 SUM_TOLERANCE = 1e-6  # of the probabilities in a state
@@ -176,9 +177,9 @@ def ask_permitted(policy: Policy, states: States) -> Sets:
             candidates, probabilities = policy.probabilities(states)
             return _checked(policy.task, candidates, len(states), probabilities)
         return _checked(policy.task, policy.permitted(states), len(states))
-    except (MisstepError, KeyboardInterrupt, MemoryError):
-        raise  # the policy as a whole is unusable, or the user or a limit ends the work
     except BaseException as error:  # also SystemExit: a policy does not end the test
+        if isinstance(error, MisstepError) or ends_work(error):
+            raise  # the policy as a whole is unusable, or the user or a limit ends the work
         if len(states) == 1:
             message = f"{type(error).__name__}: {error}"
             nothing = np.empty(0, np.int32)

@@ -29,6 +29,7 @@ from misstep.policies.policy import (
     checked_states,
 )
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS, OUTCOMES
+from misstep.stops import ends_work
 from misstep.tasks.task import State
 
 
@@ -247,9 +248,9 @@ def ask(policy: Policy, states: States, candidates: Candidates | None = None) ->
         problem = answers.problem(len(states), policy.task)
         if problem is None:
             return answers
-    except (MisstepError, KeyboardInterrupt, MemoryError):
-        raise  # the policy as a whole is unusable, or the user or a limit ends the work
     except BaseException as error:  # also SystemExit: a policy does not end the test
+        if isinstance(error, MisstepError) or ends_work(error):
+            raise  # the policy as a whole is unusable, or the user or a limit ends the work
         problem = f"{type(error).__name__}: {error}"
     if len(states) == 1:
         return Answers(np.array([FAILED], dtype=np.int32), {0: problem})

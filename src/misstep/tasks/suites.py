@@ -3,12 +3,13 @@
 FOLDER            every problem in it and below, each with its domain; or every .jani model
 'tasks/p0*.pddl'  every file that the pattern fits; ** stands for any folders
 tasks.txt         a list: a problem, DOMAIN PROBLEM, folder or pattern on each line, seen from the list's folder;
-                  lines that begin with # say nothing
+                  what follows a # at the start of a line or after a space says nothing
 DOMAIN.pddl ...   a domain file first, or named as the domain: that of all problems after it
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
@@ -31,6 +32,10 @@ from misstep.tasks.files import (
 LISTS = (".txt", ".list")
 MAX_LIST_BYTES = 16 * 2**20
 MAX_LINE = 20_000  # letters: two paths as long as they may be, each in quotes
+# What stands before a comment. A # inside of quotes, or of a name, begins none.
+_BEFORE_COMMENT = re.compile(
+    r"""(?!\s*\#) (?: "(?:[^"\\]|\\.)*" | '[^']*' | \\. | [^\s"'\\] | \s+(?!\s*\#) )*""", re.VERBOSE
+)
 WAYS = "a folder with problems or models, a pattern such as 'tasks/p0*.pddl', or a list of tasks in a .txt file"
 
 
@@ -125,7 +130,7 @@ def _listed(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
             # Splitting it would take time with the square of its length.
             if len(line) > MAX_LINE and not line.lstrip().startswith("#"):
                 raise ValueError(f"it has more than {MAX_LINE:,} letters")
-            words = shlex.split(line, comments=True)
+            words = _words(line)
         except ValueError as error:
             raise InputFormatError(f"cannot read the line: {error}", where=where) from None
         files = [path.parent / word for word in words]
@@ -134,6 +139,7 @@ def _listed(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
                 f"{line.strip()!r:.80} is not a task",
                 where=where,
                 expected="a problem, DOMAIN PROBLEM, a folder or a pattern",
+                hint="put names with spaces in quotes" if len(files) > 2 else None,
             )
         for file in files:
             check_name(file)
@@ -144,6 +150,14 @@ def _listed(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
             yield from _tasks(files[0], domain, listed=True)
     if not tasks:
         raise InputFormatError("the list is empty", where=str(path), expected="tasks, one a line")
+
+
+def _words(line: str) -> list[str]:
+    """The words of a line of a list, as in a shell."""
+    found = _BEFORE_COMMENT.match(line)
+    before = "" if found is None else found[0]
+    is_comment = line[len(before) :].lstrip().startswith("#")
+    return shlex.split(before if is_comment else line)
 
 
 def _check_worlds(found: Sequence[tuple[Path, ...]], paths: Sequence[Path]) -> None:

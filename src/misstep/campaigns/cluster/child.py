@@ -15,6 +15,7 @@ from typing import cast
 
 from misstep.campaigns.cluster.jobs import Shelf
 from misstep.campaigns.process import STOPS, end_with, limit_memory
+from misstep.stops import mark_stops
 
 DONE, NEED, NO_MEMORY = "done", "need", "no memory"
 Entry = Callable[[bytes, Shelf, str, float | None], bytes]
@@ -33,6 +34,7 @@ def main(fd: int) -> None:
     for number in STOPS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+    mark_stops()
     end_with(parent)
     faulthandler.enable()  # what it says is among the last words
     if memory_mb is not None:

@@ -35,6 +35,7 @@ from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.options import positive, split_options
 from misstep.policies.policy import NO_ACTION, TIMED_OUT, Policy
 from misstep.policies.user_code import named_object
+from misstep.stops import ends_work
 from misstep.tasks.jani.state_view import Label, ModelStateBatch, ModelStateView
 from misstep.tasks.jani.task import JaniTask
 
@@ -68,9 +69,9 @@ class FunctionLabels:
                     return self._label(roles.act(self._state(id)))
                 if roles.act_batch is not None:
                     return self._label(answers_of(roles.act_batch(self._batch([id])), 1)[0])
-            except (KeyboardInterrupt, MemoryError, PolicyCrashError):
-                raise
             except BaseException as error:
+                if isinstance(error, PolicyCrashError) or ends_work(error):
+                    raise
                 raise self._crash(error) from error
         raise UnsupportedError(
             "a policy of a model decides on one label in each state",
@@ -85,9 +86,9 @@ class FunctionLabels:
             try:
                 answers = answers_of(self.roles.act_batch(self._batch(ids)), len(ids))
                 return [self._label(answer) for answer in answers]
-            except (KeyboardInterrupt, MemoryError, PolicyCrashError):
-                raise
             except BaseException as error:
+                if isinstance(error, PolicyCrashError) or ends_work(error):
+                    raise
                 raise self._crash(error) from error
 
     def values(self, id: int, labels: list[int]) -> list[float]:
@@ -95,9 +96,9 @@ class FunctionLabels:
         with self.home:
             try:
                 known = mapping_of(self.roles.values(self._state(id)), "values")
-            except (KeyboardInterrupt, MemoryError):
-                raise
             except BaseException as error:
+                if ends_work(error):
+                    raise
                 raise self._crash(error) from error
         try:
             by_label = {self._label(key): float(value) for key, value in known.items()}  # type: ignore[arg-type]
@@ -121,9 +122,9 @@ class FunctionLabels:
                 chosen = collection_of(roles.permitted(self._state(id)), "permitted")
                 labels = sorted({self._one(answer) for answer in chosen})
                 return dict.fromkeys(labels, 1 / max(len(labels), 1))
-            except (KeyboardInterrupt, MemoryError, PolicyCrashError):
-                raise
             except BaseException as error:
+                if isinstance(error, PolicyCrashError) or ends_work(error):
+                    raise
                 raise self._crash(error) from error
 
     def _state(self, id: int) -> ModelStateView:

@@ -21,6 +21,7 @@ from misstep.errors import MisstepError
 from misstep.kept import NOT_FROM_HERE
 from misstep.policies.policy import Candidates, Policy
 from misstep.policies.process.protocol import VERSION
+from misstep.stops import mark_stops
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.task import State, Task
 
@@ -142,6 +143,7 @@ def main() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     questions = sys.stdin.buffer
+    mark_stops()  # Ctrl-C does not reach this process: it has a session of its own
 
     def say(content: Reply) -> None:
         answers.write(json.dumps(content) + "\n")

@@ -1,0 +1,67 @@
+"""Tell a request of the user to stop from a `KeyboardInterrupt` that the code of a policy makes.
+
+A policy can raise `KeyboardInterrupt`, or send a signal to its own process. That is a crash of the policy. If it were
+taken for Ctrl-C, a script would believe that somebody has stopped the campaign, and nothing would be recorded.
+"""
+
+from __future__ import annotations
+
+import mmap
+from time import monotonic, sleep
+
+_ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
+HEARD = 0.5  # seconds within which a signal for all our processes has reached the parent as well
+
+_marked = False
+_told: mmap.mmap | None = None
+_last = -1.0
+
+
+class Stopped(KeyboardInterrupt):
+    """The user, or a limit, ends the work."""
+
+
+def mark_stops() -> None:
+    """From now on, every request to stop this process is a `Stopped`, or ends the process without an exception."""
+    global _marked
+    _marked = True
+
+
+def ends_work(error: BaseException) -> bool:
+    """Whether an exception from the code of a policy is none of its own, but ends the work as a whole.
+
+    In a program of somebody else (our library), a plain `KeyboardInterrupt` may well be Ctrl-C.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return isinstance(error, Stopped) or not _marked
+    return isinstance(error, MemoryError)
+
+
+def heard_by(told: mmap.mmap) -> None:
+    """Where the parent notes that it was asked to stop. A signal that only this process gets is not of the user."""
+    global _told
+    _told = told
+
+
+def interrupt_once(*_: object) -> None:
+    """The handler of Ctrl-C and of requests to end. After each, it ignores further ones for a moment."""
+    global _last
+    if not _is_told():
+        # A policy has probably sent it. In its code this is a crash; anywhere else it ends the work all the same.
+        raise KeyboardInterrupt
+    now = monotonic()
+    if now - _last >= _ONCE:
+        _last = now
+        raise Stopped
+
+
+def _is_told() -> bool:
+    if _told is None:
+        return True
+    deadline = monotonic() + HEARD
+    while not _told[0] and monotonic() < deadline:
+        sleep(0.005)
+    return bool(_told[0])
+
+
+__all__ = ["HEARD", "Stopped", "ends_work", "heard_by", "interrupt_once", "mark_stops"]
