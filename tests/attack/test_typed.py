@@ -15,6 +15,8 @@ from misstep.policies.load import load_policy
 from misstep.policies.sb3.families import QUANTILES, _mean_of_quantiles
 from misstep.policies.trust import is_plain, runs_file
 from misstep.tasks.jani.infix import parse_condition
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.models import generate_model
 from support.campaigns import small_model
 from support.tasks import small_task
 
@@ -93,3 +95,10 @@ def test_chains_of_operations(sign: str) -> None:
     parse_condition(sign.join(["x"] * 400), "--unsafe")
     with pytest.raises(UsageError, match="more than 400 operations inside each other"):
         parse_condition(sign.join(["x"] * 1500), "--unsafe")
+
+
+def test_bytes_that_are_no_characters(tmp_path: Path) -> None:
+    """Python gives a byte of the command line that is not UTF-8 as half of a surrogate pair."""
+    (tmp_path / "m.jani").write_text(next(iter(generate_model("one-way-line").files.values())))
+    with pytest.raises(UsageError, match="udcff', which is no character"):
+        load_jani(tmp_path / "m.jani", unsafe='"\udcff" = 1')

@@ -108,7 +108,14 @@ def _give_property(
     if given["goal"] is not None:
         expression["objective"] = {"op": "objective", "goal": _node(given["goal"], "--goal")}
     document = {"name": "given", "expression": expression}
-    documents.give(GIVEN, json.dumps(document, ensure_ascii=False).encode())
+    try:
+        content = json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:  # a byte on the command line that is not UTF-8
+        raise UsageError(
+            f"a condition holds {error.object[error.start]!r}, which is no character",
+            expected="conditions in UTF-8",
+        ) from None
+    documents.give(GIVEN, content)
     return GIVEN
 
 
