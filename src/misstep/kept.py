@@ -126,6 +126,10 @@ def leave(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).fflush(None)  # what native code of a policy has printed
     os._exit(code)
 
 

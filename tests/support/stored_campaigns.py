@@ -103,8 +103,8 @@ def finite(value: float) -> int | None:
 class StoredPlanning:
     """A campaign on planning tasks. States are added one by one, each with its run."""
 
-    def __init__(self, objective: str = "cost") -> None:
-        self.connection = new_database("planning", objective=objective)
+    def __init__(self, objective: str = "cost", revisit: str = "stop") -> None:
+        self.connection = new_database("planning", objective=objective, revisit=revisit)
         self.numbers: dict[int, int] = {}
 
     def add_task(self, id: int, task: Task, tables: bytes | None = None) -> None:
