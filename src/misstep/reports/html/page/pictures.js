@@ -5,8 +5,11 @@ const LOOKS = /^(x|y|x1|x2|y1|y2|cx|cy|r|rx|ry|d|points|width|height|viewBox|tra
 
 const trusted = globalThis.trustedTypes ? trustedTypes.createPolicy("misstep-svg", { createHTML: (text) => text }) : { createHTML: (text) => text };
 
+// In a namespace of our own, an attribute such as onload is a name like any other. In that of SVG the browser would try to
+// make a handler of it while it reads, which our security policy refuses with an error on the console.
 function pictureFrom(text) {
-  const parsed = new DOMParser().parseFromString(trusted.createHTML(text), "image/svg+xml").documentElement;
+  const inert = text.replaceAll(SVG, "urn:misstep:picture");
+  const parsed = new DOMParser().parseFromString(trusted.createHTML(inert), "application/xml").documentElement;
   if (parsed.localName !== "svg") return null;
   const picture = rebuilt(parsed);
   picture.setAttribute("role", "img");
