@@ -20,9 +20,8 @@ else:
 
 Tree = Mapping[str, Any]
 
-MAX_PARTS = (
-    100  # of a dotted key, for which the standard reader takes time with the square of its parts
-)
+# Parts of a dotted key: the standard reader takes time that grows with their square.
+MAX_PARTS = 100
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 # Every kind of string, and comments. Those without an end go to the end of the text, or of the line.
 _STRINGS = re.compile(

@@ -348,9 +348,8 @@ class Processes(Workers):
         if code == Interrupted.exit_code or (code is not None and -code in STOPS):
             if threading.current_thread() is not threading.main_thread():
                 return Interrupted("stopped by the user")
-            sleep(
-                HEARD
-            )  # if the user has stopped the worker, this process was told too, and goes no further
+            # If the user has stopped the worker, this process was told too, and goes no further.
+            sleep(HEARD)
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return ToolError(
             f"a worker process ended by itself ({how})",

@@ -62,9 +62,8 @@ def watched(arguments: Sequence[str]) -> Report:
     def report(code: int) -> None:
         if os.getpid() != own:
             return
-        with suppress(
-            OSError
-        ):  # a policy has closed it: then the parent says that this process ended by itself
+        # A policy may have closed it. Then the parent says that this process ended by itself.
+        with suppress(OSError):
             os.write(tell, bytes([code & 255]))
 
     return report

@@ -48,9 +48,8 @@ class WitnessPayload(NamedTuple):
 
     oracle: str
     states: tuple[ChunkState, ...]
-    bugs: frozenset[
-        int
-    ]  # those that were bugs of the policy before, if no derivation has a claim on them
+    # Those that were bugs of the policy before, if no derivation has a claim on them.
+    bugs: frozenset[int]
     settle_fixed: bool  # whether an old bug is settled if the policy is as good as the witness
 
 

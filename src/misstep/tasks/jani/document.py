@@ -19,9 +19,8 @@ from misstep.files import read_bytes
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 900  # chains of operators are nested in JANI
 MAX_INCLUDES = 10_000
-MAX_MEMBERS = (
-    2**25
-)  # of all lists and objects of a file, about: a file of nothing but lists takes 25 times its size
+# About so many members of all lists and objects of a file: a file of nothing but lists takes 25 times its size.
+MAX_MEMBERS = 2**25
 # Keys that do not affect the model.
 REMARKS = {"comment", "metadata"}
 
@@ -195,9 +194,8 @@ class Cursor:
     def text(self, expected: str = "text") -> str:
         if not isinstance(self.value, str):
             self._wrong(expected)
-        if (
-            "\n" in self.value
-        ):  # all texts of a model are names, and it could say anything on a line of its own
+        # All texts of a model are names, and one with a line break could say anything on a line of its own.
+        if "\n" in self.value:
             self.fail("a text with a line break", expected)
         if not self.value.isascii():
             try:
