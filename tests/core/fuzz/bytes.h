@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 namespace misstep::test {
+
+// How many inputs were accepted and used. A fuzzer whose inputs are all refused at the door finds nothing behind it, however
+// long it runs, so replay.cpp asks for a share of them.
+inline std::size_t accepted = 0;
 
 // Numbers from the bytes of the fuzzer; zeros when they are used up.
 class Bytes {
@@ -22,12 +25,11 @@ class Bytes {
         return value;
     }
     int below(int count) { return take<std::uint8_t>() % count; }
-    template <class T>
-    std::vector<T> list(std::size_t most) {
-        const std::size_t count = take<std::uint8_t>() % (most + 1);
-        std::vector<T> values;
-        while (values.size() < count && !empty()) values.push_back(take<T>());
-        return values;
+    // True for few inputs. What is wrong in one place only is refused last, or not at all.
+    bool rarely() { return take<std::uint8_t>() == 255; }
+    // A place in a list of this size, and rarely any other number.
+    int index(std::size_t count) {
+        return rarely() || count == 0 ? take<int>() : take<std::uint8_t>() % static_cast<int>(count);
     }
 
    private:

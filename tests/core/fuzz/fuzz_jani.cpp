@@ -1,6 +1,7 @@
 // Expressions of JANI models, built by a small stack machine, compiled and run: the result is within the range that
-// was computed for it, and a total expression has one.
+// was computed for it, a total expression has one, and a guard holds exactly where its value is true.
 #include <cstdlib>
+#include <optional>
 
 #include "bytes.h"
 #include "jani/operators.h"
@@ -23,8 +24,9 @@ Word constant(test::Bytes &bytes, Type type) {
 void push(Expressions &expressions, std::vector<ExprId> &stack, test::Bytes &bytes) {
     const int choice = bytes.below(OPS + 8);
     const auto top = [&] {
-        const ExprId e = stack.empty() ? expressions.boolean(true) : stack.back();
-        if (!stack.empty()) stack.pop_back();
+        if (stack.empty()) return expressions.variable(static_cast<SlotId>(bytes.below(6)));
+        const ExprId e = stack.back();
+        stack.pop_back();
         return e;
     };
     if (choice >= OPS + 4) {
@@ -46,25 +48,45 @@ void push(Expressions &expressions, std::vector<ExprId> &stack, test::Bytes &byt
     }
 }
 
+// Null where the expression has no value.
+std::optional<Word> value_of(const Programs &programs, const Program &program, std::vector<Word> registers) {
+    try {
+        return programs.run(program, registers.data());
+    } catch (const Fault &) {
+        return std::nullopt;
+    }
+}
+
+std::optional<Word> guard_of(const Programs &programs, const Condition &condition, std::vector<Word> registers) {
+    try {
+        return programs.holds(condition, registers.data());
+    } catch (const Fault &) {
+        return std::nullopt;
+    }
+}
+
 void run(const Expressions &expressions, ExprId e, test::Bytes &bytes) {
+    const bool boolean = expressions[e].type == Type::boolean;
     Programs programs(expressions);
     const Program program = programs.value(e);
+    const Condition condition = boolean ? programs.condition(expressions.conjuncts(e)) : Condition{};
     std::vector<Word> registers = programs.registers();
     for (std::size_t slot = 0; slot < expressions.slots().size(); ++slot) {
         const Slot &own = expressions.slots()[slot];
         Word value = constant(bytes, own.type);
         registers[slot] = own.contains(value) ? value : own.type == Type::real ? stored_real(0.0) : 0;
     }
-    try {
-        const Word result = programs.run(program, registers.data());
-        const Range &range = expressions.range(e);
-        if (expressions[e].type == Type::real) {
-            if (!(as_real(result) >= range.real_low && as_real(result) <= range.real_high)) std::abort();
-        } else if (result < range.low || result > range.high) {
-            std::abort();
-        }
-    } catch (const Fault &) {
+    const std::optional<Word> result = value_of(programs, program, registers);
+    if (boolean && guard_of(programs, condition, registers) != result) std::abort();
+    if (!result) {
         if (expressions[e].total) std::abort();
+        return;
+    }
+    const Range &range = expressions.range(e);
+    if (expressions[e].type == Type::real) {
+        if (!(as_real(*result) >= range.real_low && as_real(*result) <= range.real_high)) std::abort();
+    } else if (*result < range.low || *result > range.high) {
+        std::abort();
     }
 }
 
@@ -86,10 +108,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     expressions.declare({Type::real, false, true, small, "r"});
     for (const char *name : {"a0", "a1", "a2"}) expressions.declare({Type::integer, false, true, small, name});
     std::vector<ExprId> stack;
-    try {
-        for (int steps = 0; steps < 60 && !bytes.empty(); ++steps) push(expressions, stack, bytes);
-    } catch (const ModelError &) {  // types that do not fit, or a constant without a value
+    for (int steps = 0; steps < 60 && !bytes.empty(); ++steps) {
+        try {
+            push(expressions, stack, bytes);
+        } catch (const ModelError &) {  // types that do not fit, or a constant without a value: its parts are dropped
+        }
     }
+    if (!stack.empty()) ++test::accepted;
     for (int tries = 0; tries < 3 && !stack.empty(); ++tries) run(expressions, stack.back(), bytes);
     return 0;
 }

@@ -1,6 +1,7 @@
 // A SAS file is refused with a SasError, or gives a task on which operators can be applied.
 #include <cstdlib>
 
+#include "bytes.h"
 #include "fdr/sas_reader.h"
 #include "fdr/state.h"
 #include "fdr/successors.h"
@@ -10,6 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     try {
         const Task task = read_sas({reinterpret_cast<const char *>(data), size});
         if (!task.axioms().empty()) return 0;  // the binding refuses them
+        ++test::accepted;
         const SuccessorGenerator successors(task);
         const StatePacker &packer = successors.packer();
         std::vector<std::uint64_t> state(packer.words()), next(packer.words());

@@ -12,42 +12,56 @@ using namespace misstep;
 
 const std::vector<int> SIZES{2, 3, 3};
 
-int small(test::Bytes &bytes, int lowest = 0) {
-    return bytes.below(32) ? lowest + bytes.below(8 - lowest) : bytes.take<int>();
-}
+constexpr std::size_t COLOURS = 8;
 
 // Lists that mostly have the right number of items, with offsets inside their terms.
-WlRanker::Terms terms_of(test::Bytes &bytes, std::size_t items) {
+WlRanker::Terms terms_of(test::Bytes &bytes, std::size_t items, int objects) {
     WlRanker::Terms found;
-    found.offsets.push_back(bytes.below(64) ? 0 : small(bytes));
+    found.offsets.push_back(bytes.rarely() ? bytes.take<int>() : 0);
     for (std::size_t i = 0; i < items; ++i) {
-        for (int more = bytes.below(3); more > 0; --more) found.terms.push_back(small(bytes));
-        found.offsets.push_back(bytes.below(64) ? static_cast<int>(found.terms.size()) : small(bytes));
+        for (int more = objects ? bytes.below(3) : 0; more > 0; --more)
+            found.terms.push_back(bytes.index(static_cast<std::size_t>(objects)));
+        found.offsets.push_back(bytes.rarely() ? bytes.take<int>() : static_cast<int>(found.terms.size()));
     }
     return found;
 }
 
+// From `lowest`, which stands for a colour that is missing, to the last colour.
+int colour(test::Bytes &bytes, int lowest = 0) {
+    const int drawn = bytes.index(COLOURS + static_cast<std::size_t>(-lowest));
+    return drawn < 0 ? drawn : drawn + lowest;
+}
+
 WlRanker::Structure structure_of(test::Bytes &bytes, std::size_t facts) {
     WlRanker::Structure structure;
-    structure.objects = small(bytes);
-    for (int i = bytes.below(10); i > 0; --i) structure.node_colours.push_back(small(bytes, WlRanker::UNSEEN));
-    structure.node_terms = terms_of(bytes, structure.node_colours.size());
-    if (bytes.below(64) == 0) ++facts;
+    structure.objects = bytes.below(6);
+    for (int i = structure.objects + bytes.below(5); i > 0; --i)
+        structure.node_colours.push_back(colour(bytes, WlRanker::UNSEEN));
+    structure.node_terms = terms_of(bytes, structure.node_colours.size(), structure.objects);
+    if (bytes.rarely()) ++facts;
     for (std::size_t i = 0; i < facts; ++i) {
-        structure.fact_goals.push_back(small(bytes, -1));
-        structure.fact_colours.push_back(small(bytes, WlRanker::ABSENT));
+        const std::size_t nodes = structure.node_colours.size();
+        structure.fact_goals.push_back(bytes.below(2) && nodes ? bytes.index(nodes) : -1);
+        structure.fact_colours.push_back(colour(bytes, WlRanker::ABSENT));
     }
-    structure.fact_terms = terms_of(bytes, facts);
+    structure.fact_terms = terms_of(bytes, facts, structure.objects);
+    if (bytes.rarely()) structure.objects = bytes.take<int>();
     return structure;
 }
 
+// A key is a colour, and then for each kind of neighbour its position, its colour and its number. Few kinds occur, so that
+// most keys are met.
 std::vector<WlRanker::Layer> layers_of(test::Bytes &bytes) {
     std::vector<WlRanker::Layer> layers(static_cast<std::size_t>(bytes.below(4)));
     for (WlRanker::Layer &layer : layers)
-        for (int i = bytes.below(8); i > 0; --i) {
-            std::vector<int> key;
-            for (int part = bytes.below(8); part > 0; --part) key.push_back(small(bytes));
-            layer.emplace(std::move(key), small(bytes));
+        for (int i = bytes.below(16); i > 0; --i) {
+            std::vector<int> key{colour(bytes)};
+            for (int neighbours = bytes.below(3); neighbours > 0; --neighbours) {
+                key.push_back(bytes.below(2));
+                key.push_back(colour(bytes));
+                key.push_back(1 + bytes.below(2));
+            }
+            layer.emplace(std::move(key), colour(bytes));
         }
     return layers;
 }
@@ -63,10 +77,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     WlRanker::Structure structure = structure_of(bytes, static_cast<std::size_t>(task.fact_count()));
     std::vector<WlRanker::Layer> layers = layers_of(bytes);
     std::vector<double> weights;  // the caller has checked that they are finite
-    while (weights.size() < 8 && !bytes.empty()) weights.push_back(bytes.take<std::int16_t>());
+    while (weights.size() < (bytes.rarely() ? COLOURS - 1 : COLOURS)) weights.push_back(bytes.take<std::int16_t>());
     try {
         WlPolicy policy(successors, WlRanker(task, std::move(structure), std::move(layers), multiset, weights),
                         horizon);
+        ++test::accepted;
         std::vector<OperatorId> applicable;
         for (int number = 0; number < 18; ++number) {
             const std::vector<int> state{number % 2, number / 2 % 3, number / 6};

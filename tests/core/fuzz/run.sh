@@ -17,9 +17,13 @@ for program in "${programs[@]}"; do
     [ -f "$here/${name#fuzz_}.dict" ] && extra+=("-dict=$here/${name#fuzz_}.dict")
     seeds=()
     [ -d "$here/seeds/${name#fuzz_}" ] && seeds=("$here/seeds/${name#fuzz_}")
+    # A fuzzer that starts with nothing tries short inputs for long, and those are refused.
+    if [ ${#seeds[@]} -eq 0 ] && [ -z "$(ls -A "$corpus")" ]; then
+        for i in {1..64}; do head -c $((i * 32)) /dev/urandom >"$corpus/start-$i"; done
+    fi
     cd "$folder/findings"
     "$program" -fork="$jobs" -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1 -timeout=5 -rss_limit_mb=1024 \
-        -max_len=4096 -use_value_profile=1 -max_total_time="$each" -artifact_prefix="$folder/findings/$name-" \
+        -max_len=4096 -len_control=0 -use_value_profile=1 -max_total_time="$each" -artifact_prefix="$folder/findings/$name-" \
         "${extra[@]}" "$corpus" "${seeds[@]}" >"$folder/findings/$name.log" 2>&1
     found=$(find "$folder/findings" -name "$name-*" ! -name '*.log' | wc -l)
     runs=$(grep -aoE '^#[0-9]+' "$folder/findings/$name.log" | tail -1)
