@@ -1,8 +1,17 @@
 #include "bounds/derived_bounds.h"
 
 #include "base/contradiction.h"
+#include "base/interrupt.h"
 
 namespace misstep {
+
+namespace {
+
+[[noreturn]] void throw_contradiction() {
+    throw Contradiction("a dominance function proves that a plan costs less than nothing");
+}
+
+}  // namespace
 
 void DerivedBounds::add_jump(StateId state, StateId source, Cost value) {
     const auto number = static_cast<std::uint32_t>(jumps_.size());
@@ -16,7 +25,7 @@ void DerivedBounds::add_jump(StateId state, StateId source, Cost value) {
 
 void DerivedBounds::improve(StateId id, Cost cost, TransitionId by, std::uint32_t jump) {
     if (cost >= this->cost(id)) return;
-    if (cost < 0) throw Contradiction("a dominance function proves that a plan costs less than nothing");
+    if (cost < 0) throw_contradiction();
     Bound &bound = bounds_[id];
     bound.cost = cost;
     bound.by = by;
@@ -47,9 +56,23 @@ void DerivedBounds::update() {
     }
     for (; relaxed_jumps_ < jumps_.size(); ++relaxed_jumps_) relax_jump(relaxed_jumps_);
     for (; taken_in_ < graph_.transition_count(); ++taken_in_) relax_transition(taken_in_);
+    propagate();
+}
+
+// Each pass handles the states that the last one has improved. A path without a cycle has fewer steps than there are
+// states, so improvements after more passes come from a cycle of negative weight. Each round of it may lower the bounds by
+// as little as 1, and a jump may have raised them to any height, so waiting for a bound below 0 could take for ever.
+void DerivedBounds::propagate() {
+    std::size_t passes = 0, left = queue_.size();
     while (!queue_.empty()) {
+        let_interrupt();
+        if (left == 0) {
+            left = queue_.size();
+            if (++passes > bounds_.size()) throw_contradiction();
+        }
         const StateId id = queue_.front();
         queue_.pop_front();
+        --left;
         for (TransitionId t = graph_.last_incoming(id); t != NO_TRANSITION; t = graph_.transition(t).next_incoming)
             relax_transition(t);
         for (std::uint32_t jump = bounds_[id].jumps_here; jump != NONE; jump = jumps_[jump].next_of_source)

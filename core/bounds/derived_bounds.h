@@ -21,8 +21,8 @@ namespace misstep {
 // better. As long as no jump is added, nothing is kept here.
 //
 // A cycle of jumps and transitions has a weight of at least 0, because h* of its states is finite. So propagation
-// terminates, and following the chosen steps never runs in a cycle. If a bound falls below 0, D is not a dominance
-// function.
+// terminates, and following the chosen steps never runs in a cycle. If a bound falls below 0, or would fall for ever, D is
+// not a dominance function.
 class DerivedBounds {
    public:
     DerivedBounds(const TransitionCache &graph, const GoalDistances &plans) : graph_(graph), plans_(plans) {}
@@ -65,6 +65,7 @@ class DerivedBounds {
     void improve(StateId id, Cost cost, TransitionId by, std::uint32_t jump);
     void relax_jump(std::uint32_t jump);
     void relax_transition(TransitionId id);
+    void propagate();
 
     const TransitionCache &graph_;
     const GoalDistances &plans_;

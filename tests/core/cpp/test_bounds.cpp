@@ -113,6 +113,14 @@ void test_jumps() {
     CHECK(!t.store.upper_bounds().is_derived(t.id(2)));  // a plan at the same cost is the better witness
     t.store.add_jump(t.id(2), t.id(4), 1);               // wrong: no state is better than a goal
     CHECK_THROWS(t.store.upper_bounds(), Contradiction);
+
+    // Two jumps that each prove a little less for ever, from a bound so high that it would never fall below 0.
+    TwoWays endless;
+    endless.store.add_path(endless.id(3), Plan{4});
+    endless.store.add_jump(endless.id(1), endless.id(3), -(INFINITE_COST / 2));
+    endless.store.add_jump(endless.id(2), endless.id(1), 1);
+    endless.store.add_jump(endless.id(1), endless.id(2), 0);
+    CHECK_THROWS(endless.store.upper_bounds(), Contradiction);
 }
 
 void test_look_ahead() {

@@ -44,14 +44,12 @@ std::vector<double> numbers(test::Bytes &bytes, std::size_t count) {
 void mlp(test::Bytes &bytes) {
     std::vector<int> sizes;
     for (int i = 2 + bytes.below(3); i > 0; --i) sizes.push_back(1 + bytes.below(40));
-    if (bytes.rarely()) sizes.back() = bytes.take<int>();
     const auto inputs = static_cast<std::size_t>(sizes.front());
     Mlp::Normalisation normalisation;
     if (bytes.below(2)) normalisation = {numbers(bytes, inputs), numbers(bytes, inputs)};
     std::size_t wanted = 0;
     for (std::size_t i = 0; i + 1 < sizes.size(); ++i)
-        wanted += static_cast<std::size_t>(sizes[i] + 1) *
-                  static_cast<std::size_t>(sizes[i + 1] > 0 && sizes[i + 1] < 200 ? sizes[i + 1] : 1);
+        wanted += static_cast<std::size_t>(sizes[i] + 1) * static_cast<std::size_t>(sizes[i + 1]);
     const std::vector<double> weights = numbers(bytes, wanted);
     const Activation activation = Activation::named(
         names[bytes.below(bytes.rarely() ? std::size(names) : std::size(names) - 1)], bytes.take<float>());
@@ -59,13 +57,12 @@ void mlp(test::Bytes &bytes) {
     for (int i = bytes.below(3); i > 0; --i) {
         LayerNorm norm{bytes.index(sizes.size()), bytes.below(2) == 1, bytes.take<std::uint8_t>() / 64.0, {}, {}};
         const bool exists = norm.place >= 0 && static_cast<std::size_t>(norm.place) < sizes.size();
-        const auto width = static_cast<std::size_t>(exists && sizes[static_cast<std::size_t>(norm.place)] < 200
-                                                        ? sizes[static_cast<std::size_t>(norm.place)]
-                                                        : 1);
+        const auto width = static_cast<std::size_t>(exists ? sizes[static_cast<std::size_t>(norm.place)] : 1);
         norm.scale = numbers(bytes, width);
         norm.shift = numbers(bytes, width);
         norms.push_back(norm);
     }
+    if (bytes.rarely()) sizes.back() = bytes.take<int>();
     Mlp network(sizes, weights, normalisation, "", activation, norms);
     evaluate(network, bytes);
 }
@@ -79,9 +76,9 @@ void trees(test::Bytes &bytes) {
         Trees::Tree tree{bytes.below(12), 1 + bytes.below(12), bytes.below(outputs + 1) - 1};
         for (int node = 0; node < tree.nodes; ++node) {
             const auto child = [&]() -> std::int32_t {
-                const int later = tree.nodes - node - 1;
-                const int place = bytes.index(static_cast<std::size_t>(later + tree.leaves));
-                return place >= 0 && place < later ? node + 1 + place : ~(place - later);
+                if (bytes.rarely()) return bytes.take<int>();
+                const int later = tree.nodes - node - 1, place = bytes.below(later + tree.leaves);
+                return place < later ? node + 1 + place : ~(place - later);
             };
             const double threshold = bytes.rarely() ? bytes.take<double>() : bytes.take<std::int8_t>() / 2.0;
             const int feature = bytes.index(static_cast<std::size_t>(inputs)), left = child();
