@@ -162,7 +162,9 @@ def test_options_in_blocks_are_marked() -> None:
 # Extensions may call what Sphinx is going to remove.
 @pytest.mark.filterwarnings("ignore:.*Check CHANGES for Sphinx API modifications")
 @pytest.mark.soundness  # half a minute, and needs the extra `docs`
-@pytest.mark.skipif(find_spec("sphinx") is None, reason="Sphinx is not installed")
+@pytest.mark.skipif(
+    not all(map(find_spec, ("sphinx", "furo", "myst_parser"))), reason="the extra docs is missing"
+)
 def test_the_site_builds_and_asks_nobody(tmp_path: Path) -> None:
     assert build.build(tmp_path) == 0
     html = tmp_path / "html"
