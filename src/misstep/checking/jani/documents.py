@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
+from typing import NoReturn
 
 from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.checking.jani.nodes import Node, items, member, optional
@@ -19,6 +20,17 @@ MAX_MEMBERS = 2**25  # of all lists and objects, counted wherever a file is incl
 MAX_INCLUDES = 10_000
 MAX_DEPTH = 900  # chains of operators are nested in JANI
 REMARKS = {"comment", "metadata"}  # keys that do not affect the model
+
+
+class _NotKept(dict[str, Node]):
+    """Stands for a file that was not kept. It was not needed, as in a remark; who looks into it reads another model."""
+
+    def _fail(self, *_: object) -> NoReturn:
+        raise ModelError(
+            f"the included file {self.copy()['file']!r:.200} was not kept with the model"
+        )
+
+    __getitem__ = get = __contains__ = _fail
 
 
 class Documents:
@@ -55,8 +67,9 @@ class Documents:
                 raise ModelError("an object has a key twice", where=str(path))
             if found.keys() - REMARKS == {"file"} and isinstance(found["file"], str):
                 target = path.parent / found["file"]
-                # A file that was not kept was not needed, as in a remark.
-                return self._read(target, (*trail, path)) if str(target) in self._files else found
+                if str(target) in self._files:
+                    return self._read(target, (*trail, path))
+                return _NotKept(found)
             return found
 
         return _parsed(content, str(path), members)
