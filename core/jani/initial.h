@@ -58,6 +58,7 @@ class InitialStates {
         std::vector<Word> values{};
         Word low = 0, high = 0;
         double real_low = 0, real_high = 0;
+        bool rounded = false;  // bounds of a real that were computed, so that there may be solutions beside them
         std::uint64_t size() const;  // 0 if infinite (or 2^64)
         Word at(std::uint64_t i) const { return listed ? values[i] : low + static_cast<Word>(i); }
     };
@@ -104,9 +105,9 @@ class InitialStates {
     bool empty_ = false;
     std::vector<Word> registers_;
     std::vector<Domain> domains_;
-    std::vector<std::size_t> rest_;       // conjuncts that the domains do not guarantee
+    std::vector<std::size_t> rest_;  // conjuncts that the domains do not guarantee
     std::vector<LinearConjunct> linear_;  // those of rest_ that are linear over integers
-    Task::Packed states_;                 // listed or enumerated
+    Task::Packed states_;  // listed or enumerated
 
     // Counting: ways_[k] maps a partial sum of the terms before k, minus its lowest possible value, to the number of completions.
     std::optional<std::size_t> equation_;  // the conjunct
