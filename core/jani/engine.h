@@ -119,6 +119,7 @@ class Engine {
     void fire(const Vector &vector);
     void fire_edge(const Edge &edge);
     void fire_together();
+    bool vanishes(const Program &program);
     void possible(const Edge &edge, std::vector<const Destination *> &result);
     bool add_successor(std::span<const Destination *const> parts);
     bool add_selected(std::span<const Destination *const> parts);

@@ -1,6 +1,7 @@
 // The part of the engine that executes edges: guards, probabilities, assignments.
 
 #include <algorithm>
+#include <cfenv>
 #include <limits>
 #include <utility>
 
@@ -84,6 +85,14 @@ void Engine::fire(const Vector &vector) {
     }
 }
 
+// Whether a value of 0 may be an outcome that is only too unlikely for doubles: on the way there something has underflowed.
+bool Engine::vanishes(const Program &program) {
+    if (program.begin == Program::NO_CODE) return false;
+    std::feclearexcept(FE_UNDERFLOW);
+    model_.programs().run(program, registers_.data());
+    return std::fetestexcept(FE_UNDERFLOW) != 0;
+}
+
 // The destinations of positive probability. Also checks the probabilities.
 void Engine::possible(const Edge &edge, std::vector<const Destination *> &result) {
     result.clear();
@@ -96,6 +105,10 @@ void Engine::possible(const Edge &edge, std::vector<const Destination *> &result
                              model_.where(where_), "a probability from 0 to 1", PROBABILITY_HINT);
         sum += probability;
         if (probability > 0) result.push_back(&destination);
+        else if (vanishes(destination.probability))
+            throw ModelError("the probability is too small for a double, but not 0", model_.where(where_),
+                             "a probability that does not underflow",
+                             "write 0 if this outcome cannot happen, or a larger number");
     }
     if (!edge.certain) check_probability_sum(sum, model_.where(edge.where));
 }
