@@ -291,10 +291,12 @@ void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tr
 
 void InitialStates::propose(CounterRandom &random) {
     if (equation_) propose_equation(random);
+    auto term = form_.terms.begin();  // in the order of their slots
     for (SlotId slot = 0; slot < width_; ++slot) {
-        if (equation_ &&
-            std::any_of(form_.terms.begin(), form_.terms.end(), [&](const auto &term) { return term.first == slot; }))
+        if (equation_ && term != form_.terms.end() && term->first == slot) {
+            ++term;
             continue;
+        }
         const Domain &domain = domains_[slot];
         if (domain.type == Type::real) {
             const double value = domain.real_low + (domain.real_high - domain.real_low) * random.real();

@@ -31,6 +31,8 @@ class InitialStates {
     enum class Method { listed, enumerated, counted, rejection, searched };
     static constexpr std::uint64_t ENUMERATION_STEPS = 1 << 20;
     static constexpr std::uint64_t BRANCHING_STEPS = 1 << 19;
+    static constexpr std::uint64_t MOST_WORDS = 16;         // of listed states, for each allowed step
+    static constexpr std::uint64_t MOST_MEMORY = 1 << 28;  // words of all listed states
     static constexpr std::uint64_t TABLE_STEPS = 1 << 22;
     static constexpr std::uint64_t REJECTION_TRIES = 1'000'000;
     static constexpr std::uint64_t SEARCH_TRIES = 10'000;
@@ -91,6 +93,9 @@ class InitialStates {
     std::uint64_t free_states() const;
     bool accepted();
     void keep(const Word *values, std::vector<std::uint64_t> &states) const;
+    static bool is_too_much(const std::vector<std::uint64_t> &states, std::uint64_t max_steps) {
+        return states.size() / MOST_WORDS > max_steps || states.size() > MOST_MEMORY;
+    }
     std::size_t kept() const { return states_->size() / words_; }
     void propose(CounterRandom &random);
     void propose_equation(CounterRandom &random);

@@ -203,20 +203,29 @@ std::vector<const Assignment *> by_level(std::span<const Destination *const> par
 }
 }  // namespace
 
+void Engine::begin_level() {
+    written_.resize(model_.expressions().slots().size(), 0);
+    if (++level_ == 0) {
+        std::fill(written_.begin(), written_.end(), 0);
+        level_ = 1;
+    }
+}
+
+void Engine::note_write(SlotId slot) {
+    if (written_[slot] == level_) assigned_twice(model_, slot, where_);
+    written_[slot] = level_;
+}
+
 // All assignments read the old state, so the new one is the old one with some fields replaced.
 bool Engine::simple_successor(std::span<const Destination *const> parts) {
     std::copy_n(source_, packed_.size(), packed_.data());
-    writes_.clear();
+    begin_level();
     for (const Destination *part : parts)
         for (const Assignment &assignment : part->assignments) {
             where_ = assignment.where;
             Word value = model_.programs().run(assignment.value, registers_.data());
             if (!assignable(assignment, assignment.slot, value)) return false;
-            if (parts.size() > 1) {
-                for (const auto &[slot, written] : writes_)
-                    if (slot == assignment.slot) assigned_twice(model_, slot, where_);
-                writes_.emplace_back(assignment.slot, value);
-            }
+            if (parts.size() > 1) note_write(assignment.slot);
             model_.layout().set(packed_.data(), assignment.slot, value);
         }
     return true;
@@ -231,6 +240,7 @@ bool Engine::general_successor(std::span<const Destination *const> parts) {
     for (std::size_t i = 0; i < all.size() && inside;) {
         const std::int64_t level = all[i]->level;
         writes_.clear();
+        begin_level();
         for (; i < all.size() && all[i]->level == level && inside; ++i) {
             const Assignment &assignment = *all[i];
             where_ = assignment.where;
@@ -240,8 +250,7 @@ bool Engine::general_successor(std::span<const Destination *const> parts) {
             }
             Word value = model_.programs().run(assignment.value, registers_.data());
             inside = assignable(assignment, slot, value);
-            for (const auto &[other, written] : writes_)
-                if (other == slot) assigned_twice(model_, slot, where_);
+            note_write(slot);
             writes_.emplace_back(slot, value);
         }
         for (const auto &[slot, value] : writes_) registers_[slot] = value;
@@ -289,6 +298,7 @@ bool Engine::select(std::span<const Assignment *const> rest, double share) {
             share /= static_cast<double>(options[i].size());
         }
     std::vector<SlotId> targets;
+    begin_level();
     for (std::size_t i = 0; i < count; ++i) {
         const Assignment &assignment = *rest[i];
         where_ = assignment.where;
@@ -300,8 +310,8 @@ bool Engine::select(std::span<const Assignment *const> rest, double share) {
             if (!assignable(assignment, slot, value)) return false;
             options[i] = {value};
         }
-        if (std::find(targets.begin(), targets.end(), slot) != targets.end())
-            assigned_twice(model_, slot, assignment.where);
+        where_ = assignment.where;
+        note_write(slot);
         targets.push_back(slot);
     }
     std::vector<Word> before;
