@@ -17,10 +17,10 @@ from misstep.checking.certificates.models import check_model, listed_files
 from misstep.checking.certificates.planning import check_planning
 from misstep.checking.certificates.report import CertificateReport
 from misstep.checking.errors import CheckError
+from misstep.checking.jani.documents import GIVEN
 from misstep.errors import InputFileError
 
 MAX_BYTES = 2**31  # of a file
-GIVEN = "(given)"  # stands for a property in the user's words, which is in no file
 # How a model is read if nobody says otherwise.
 USUAL: dict[str, object] = {
     "property": None,

@@ -20,6 +20,7 @@ MAX_MEMBERS = 2**25  # of all lists and objects, counted wherever a file is incl
 MAX_INCLUDES = 10_000
 MAX_DEPTH = 900  # chains of operators are nested in JANI
 REMARKS = {"comment", "metadata"}  # keys that do not affect the model
+GIVEN = "(given)"  # stands for a property in the user's words, which is in no file
 
 
 class _NotKept(dict[str, Node]):
@@ -97,7 +98,9 @@ def digest_of(source: Mapping[str, Node]) -> str:
 
 def find_property(document: Node, choice: str | None, documents: Documents) -> Node:
     """The expression of a property: by name, from a file (`FILE` or `FILE#NAME`), or the first one of the model."""
-    if choice is not None and choice not in [_name(p) for p in _properties(document)]:
+    if choice is not None and (
+        choice == GIVEN or choice not in [_name(p) for p in _properties(document)]
+    ):
         file, _, name = choice.partition("#")
         if file not in documents:
             raise ModelError(f"there is no property and no file {choice!r}")
@@ -154,4 +157,4 @@ def _name(node: Node) -> str:
     return str(optional(node, "name") or "")
 
 
-__all__ = ["Documents", "digest_of", "find_property"]
+__all__ = ["GIVEN", "Documents", "digest_of", "find_property"]
