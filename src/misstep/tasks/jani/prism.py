@@ -14,8 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from misstep.decoding import parse_json
-from misstep.errors import InputFormatError, MissingDependencyError, UnsupportedError
-from misstep.files import read_bytes
+from misstep.errors import (
+    InputFormatError,
+    MissingDependencyError,
+    ToolError,
+    UnsupportedError,
+)
+from misstep.files import read_bytes, reason
 from misstep.kept import start
 from misstep.tasks.jani import prism_host
 from misstep.tasks.jani.document import parse
@@ -34,12 +39,15 @@ def is_prism(path: Path) -> bool:
 
 def translate_prism(path: Path) -> bytes:
     """The model as JANI."""
-    size = len(
-        read_bytes(path, MAX_BYTES, "a PRISM model")
-    )  # an error of ours if it cannot be read
+    content = read_bytes(path, MAX_BYTES, "a PRISM model")  # an error of ours if it cannot be read
     if importlib.util.find_spec("stormpy") is None:
         raise _missing(path, "is not installed")
-    first, _, text = _answer(path, size).partition(b"\n")
+    return translation(_answer(path, len(content)), path)
+
+
+def translation(answer: bytes, path: Path) -> bytes:
+    """The model in the answer of the process, which may be anything: it has read the file of a stranger."""
+    first, _, text = answer.partition(b"\n")
     try:
         found = parse_json(first)
     except ValueError:  # native code has written there as well
@@ -53,24 +61,31 @@ def translate_prism(path: Path) -> bytes:
     kind = found.get("kind")
     if kind not in TYPES:
         raise UnsupportedError(
-            f"PRISM models of type {kind!r} are not supported",
+            f"PRISM models of type {kind!r:.40} are not supported",
             where=str(path),
             hint="supported are dtmc and mdp",
         )
     document = parse(text, f"the translation of {path}")
-    return json.dumps(_without_rewards(document, path), ensure_ascii=False).encode()
+    try:
+        found = _without_rewards(document, path)
+        return json.dumps(found, ensure_ascii=False).encode()
+    except (AttributeError, LookupError, TypeError, UnicodeError):
+        raise _unreadable(path, "its translation is not JANI") from None
 
 
 def _answer(path: Path, size: int) -> bytes:
     """stormpy is a large program that we do not answer for: it runs in a process of its own, with limits."""
     memory = MEMORY_MB * 2**20 + COPIES * size
-    program = start(
-        prism_host.command(str(path)),
-        memory_bytes=memory,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    try:
+        program = start(
+            prism_host.command(str(path)),
+            memory_bytes=memory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise ToolError(f"cannot run stormpy: {reason(error)}", where=str(path)) from None
     process = program.process
     try:
         answer, _ = process.communicate(timeout=SECONDS)
@@ -114,4 +129,4 @@ def _without_rewards(document: dict[str, Any], path: Path) -> dict[str, Any]:
     return document
 
 
-__all__ = ["SUFFIXES", "is_prism", "translate_prism"]
+__all__ = ["SUFFIXES", "is_prism", "translate_prism", "translation"]

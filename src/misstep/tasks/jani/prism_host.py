@@ -17,6 +17,8 @@ MAIN = (
     "from misstep.tasks.jani.prism_host import main; main(sys.argv[2])"
 )
 
+MAX_LETTERS = 256 * 2**20
+
 
 def command(path: str) -> list[str]:
     """Starts the program, in a new interpreter that finds the same modules as this one."""
@@ -47,7 +49,10 @@ def _translated(path: str) -> tuple[str, str]:
     # Simplifying would drop variables that a policy may look at.
     program = stormpy.parse_prism_program(path, prism_compatibility=True, simplify=False)
     translated, _ = program.to_jani([])
-    return program.model_type.name.lower(), str(translated)
+    text = str(translated)
+    if len(text) > MAX_LETTERS:
+        raise ValueError("its translation is too large")
+    return program.model_type.name.lower(), text
 
 
 def _first_line(error: Exception) -> str:
