@@ -419,6 +419,19 @@ def test_a_certificate_is_checked_from_the_command_line(
     assert "the digest of a file differs" in capsys.readouterr().out
 
 
+def test_a_prism_model_is_not_called_another_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The checker cannot translate it, so that it says nothing of the certificate."""
+    model, proof = tmp_path / "model.prism", tmp_path / "safe.proof"
+    model.write_text("mdp\n")
+    proof.write_bytes(safe_road())
+    assert main([str(proof), str(model)]) == 31
+    told = capsys.readouterr()
+    assert "INVALID" not in told.out
+    assert "misstep prove MODEL --check FILE translates it again" in told.err
+
+
 # -- starts that are left out -----------------------------------------------------------------------
 
 
