@@ -69,3 +69,16 @@ def test_a_start_may_be_given_by_constants() -> None:
         ),
     )
     assert list(start_states(plain(document))) == [(1.5, 3)]
+
+
+def test_the_initial_states_of_the_model_may_be_given_by_its_restriction() -> None:
+    document = jani.model(
+        [
+            jani.variable("w", jani.bounded(0.0, 9.0, "real")),
+            jani.variable("n", jani.bounded(0, 9)),
+        ],
+        [],
+    )
+    restriction = jani.op("∧", jani.op("=", "w", 0.5), jani.op("<", "n", 2))
+    document["restrict-initial"] = {"exp": restriction}
+    assert list(start_states(plain(document))) == [(0.5, 0), (0.5, 1)]

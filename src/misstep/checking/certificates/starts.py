@@ -69,7 +69,9 @@ class _Listing:
         self.tests: list[Function] = []
         self.sums: list[_Comparison] = []
         self.domains: list[Sequence[Scalar]] = []
-        conjuncts = list(_conjuncts(start))
+        # Restrictions of automata have names of their own, and are left to the last test.
+        restricted = optional(task.model.document, "restrict-initial") if start is None else start
+        conjuncts = list(_conjuncts(restricted))
         for node in conjuncts:
             self._add(node)
         pinned = dict(self._pinned(conjuncts))
