@@ -119,6 +119,9 @@ class Engine {
     void fire(const Vector &vector);
     void fire_edge(const Edge &edge);
     void fire_together();
+    bool vanishes(const Program &program);
+    void begin_level();
+    void note_write(SlotId slot);
     void possible(const Edge &edge, std::vector<const Destination *> &result);
     bool add_successor(std::span<const Destination *const> parts);
     bool add_selected(std::span<const Destination *const> parts);
@@ -159,6 +162,9 @@ class Engine {
     std::vector<std::vector<const Destination *>> possible_;
     std::vector<const Destination *> parts_;
     std::vector<std::pair<SlotId, Word>> writes_;
+    std::vector<std::uint32_t>
+        written_;  // the slots that the assignments of one index have written have its number, `level_`
+    std::uint32_t level_ = 0;
 
     // Successors by non-deterministic assignments, packed, and the probability of each.
     std::vector<std::uint64_t> selections_;

@@ -233,6 +233,10 @@ ExprId Expressions::build(Op op, Type type, std::array<ExprId, 3> arguments) {
             const Word b = arguments[1] == NO_EXPRESSION ? 0 : nodes_[arguments[1]].word;
             const Word c = arguments[2] == NO_EXPRESSION ? 0 : nodes_[arguments[2]].word;
             value = compute(op, argument_type, a, b, c);
+            // Kept as an operation, since it matters whether a probability is 0.
+            if (type == Type::real && argument_type == Type::real &&
+                vanishes(op, as_real(a), as_real(b), as_real(value)))
+                return intern(node, result.range);
         } catch (const Fault &) {
             return intern(node, result.range);  // an error if it is ever evaluated
         }

@@ -24,7 +24,7 @@ constexpr double ENDLESS_REAL = 1e300;
 }  // namespace
 
 std::uint64_t InitialStates::Domain::size() const {
-    if (type == Type::real) return real_low == real_high ? 1 : 0;
+    if (type == Type::real) return real_low == real_high && !rounded ? 1 : 0;
     return listed ? values.size() : static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
 }
 
@@ -192,7 +192,7 @@ bool InitialStates::shrink_by_values(std::size_t conjunct, SlotId slot) {
     return true;
 }
 
-// True if the bounds are equivalent to the conjunct. Bounds of reals may be rounded, and then the conjunct is checked again.
+// True if the bounds are equivalent to the conjunct. Computed bounds of reals are rounded, and then the conjunct is checked again.
 bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
     const Expressions::Node &node = expressions_[task_->start_conjuncts[conjunct]];
     if (node.op != Op::equal && node.op != Op::less && node.op != Op::less_equal) return false;
@@ -231,11 +231,18 @@ bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
     if (!form || form->terms.size() != 1) return false;
     const double bound = -form->constant / form->terms[0].second;
     if (!std::isfinite(bound)) return false;
-    const bool above = form->terms[0].second > 0;
-    if (node.op == Op::equal || above) domain.real_high = std::min(domain.real_high, bound);
-    if (node.op == Op::equal || !above) domain.real_low = std::max(domain.real_low, bound);
-    if (domain.real_low > domain.real_high) empty_ = true;
-    return node.op != Op::less && (plain(left, right) || plain(right, left));
+    const bool above = form->terms[0].second > 0, exact = plain(left, right) || plain(right, left);
+    double low = domain.real_low, high = domain.real_high;
+    if (node.op == Op::equal || above) high = std::min(high, bound);
+    if (node.op == Op::equal || !above) low = std::max(low, bound);
+    // Values next to a computed bound may fulfil the condition as well: x + 1 = 1 holds for many small numbers. So such a bound only
+    // says where solutions are looked for. It neither excludes all of them nor leaves a single one.
+    if (!exact && low > high) return false;
+    if (!exact && (low != domain.real_low || high != domain.real_high)) domain.rounded = true;
+    domain.real_low = low;
+    domain.real_high = high;
+    if (low > high) empty_ = true;
+    return node.op != Op::less && exact;
 }
 
 void InitialStates::collect_linear() {
@@ -284,10 +291,12 @@ void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tr
 
 void InitialStates::propose(CounterRandom &random) {
     if (equation_) propose_equation(random);
+    auto term = form_.terms.begin();  // in the order of their slots
     for (SlotId slot = 0; slot < width_; ++slot) {
-        if (equation_ &&
-            std::any_of(form_.terms.begin(), form_.terms.end(), [&](const auto &term) { return term.first == slot; }))
+        if (equation_ && term != form_.terms.end() && term->first == slot) {
+            ++term;
             continue;
+        }
         const Domain &domain = domains_[slot];
         if (domain.type == Type::real) {
             const double value = domain.real_low + (domain.real_high - domain.real_low) * random.real();

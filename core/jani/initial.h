@@ -31,6 +31,8 @@ class InitialStates {
     enum class Method { listed, enumerated, counted, rejection, searched };
     static constexpr std::uint64_t ENUMERATION_STEPS = 1 << 20;
     static constexpr std::uint64_t BRANCHING_STEPS = 1 << 19;
+    static constexpr std::uint64_t MOST_WORDS = 16;         // of listed states, for each allowed step
+    static constexpr std::uint64_t MOST_MEMORY = 1 << 28;  // words of all listed states
     static constexpr std::uint64_t TABLE_STEPS = 1 << 22;
     static constexpr std::uint64_t REJECTION_TRIES = 1'000'000;
     static constexpr std::uint64_t SEARCH_TRIES = 10'000;
@@ -58,6 +60,7 @@ class InitialStates {
         std::vector<Word> values{};
         Word low = 0, high = 0;
         double real_low = 0, real_high = 0;
+        bool rounded = false;  // bounds of a real that were computed, so that there may be solutions beside them
         std::uint64_t size() const;  // 0 if infinite (or 2^64)
         Word at(std::uint64_t i) const { return listed ? values[i] : low + static_cast<Word>(i); }
     };
@@ -90,6 +93,9 @@ class InitialStates {
     std::uint64_t free_states() const;
     bool accepted();
     void keep(const Word *values, std::vector<std::uint64_t> &states) const;
+    static bool is_too_much(const std::vector<std::uint64_t> &states, std::uint64_t max_steps) {
+        return states.size() / MOST_WORDS > max_steps || states.size() > MOST_MEMORY;
+    }
     std::size_t kept() const { return states_->size() / words_; }
     void propose(CounterRandom &random);
     void propose_equation(CounterRandom &random);
@@ -104,9 +110,9 @@ class InitialStates {
     bool empty_ = false;
     std::vector<Word> registers_;
     std::vector<Domain> domains_;
-    std::vector<std::size_t> rest_;       // conjuncts that the domains do not guarantee
+    std::vector<std::size_t> rest_;  // conjuncts that the domains do not guarantee
     std::vector<LinearConjunct> linear_;  // those of rest_ that are linear over integers
-    Task::Packed states_;                 // listed or enumerated
+    Task::Packed states_;  // listed or enumerated
 
     // Counting: ways_[k] maps a partial sum of the terms before k, minus its lowest possible value, to the number of completions.
     std::optional<std::size_t> equation_;  // the conjunct

@@ -123,7 +123,8 @@ std::optional<std::vector<std::uint64_t>> InitialStates::branch(std::uint64_t ma
             continue;
         }
         ++steps;
-        if (steps > max_steps || (steps % BRANCHINGS_BETWEEN_ASKING == 0 && go_on && !go_on())) {
+        const bool ask = steps % BRANCHINGS_BETWEEN_ASKING == 0;
+        if (steps > max_steps || (ask && (is_too_much(found, max_steps) || (go_on && !go_on())))) {
             narrowing_->go_back(root);
             return std::nullopt;
         }
@@ -166,7 +167,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::branch_by_tables(std::u
             if (std::all_of(partial.begin(), partial.end(), [&](std::size_t i) { return holds(i); }))
                 keep(registers_.data(), found);
         },
-        go_on, hurry);
+        [&] { return !is_too_much(found, max_steps) && (!go_on || go_on()); }, hurry);
     if (!all) return std::nullopt;
     return found;
 }

@@ -1,6 +1,7 @@
 // The part of InitialStates that enumerates start states, depth-first over the slots.
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "base/registry.h"
@@ -13,38 +14,48 @@ namespace {
 __extension__ using Signed = __int128;
 
 // The order in which slots get values: the next slot is the one that completes most conjuncts, with a small domain among equals.
+// Slots that no conjunct reads come last.
 std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &supports,
                                  const std::vector<std::uint64_t> &sizes) {
-    std::vector<SlotId> order;
+    std::vector<SlotId> order, unread;
     std::vector<bool> taken(sizes.size(), false);
+    std::vector<std::vector<std::uint32_t>> readers(sizes.size());
     std::vector<std::size_t> missing;
-    for (const auto &support : supports) missing.push_back(support.size());
-    for (SlotId slot = 0; slot < sizes.size(); ++slot)
-        if (sizes[slot] == 1) {
-            taken[slot] = true;
-            order.push_back(slot);
-        }
-    for (std::size_t c = 0; c < supports.size(); ++c)
-        for (SlotId slot : supports[c]) missing[c] -= taken[slot];
-    while (order.size() < sizes.size()) {
-        std::vector<int> completes(sizes.size(), 0), mentioned(sizes.size(), 0);
-        for (std::size_t c = 0; c < supports.size(); ++c)
-            for (SlotId slot : supports[c])
-                if (!taken[slot]) {
-                    completes[slot] += missing[c] == 1;
-                    mentioned[slot] = 1;
-                }
-        SlotId best = ~SlotId{0};
-        for (SlotId slot = 0; slot < sizes.size(); ++slot) {
-            if (taken[slot]) continue;
-            const auto rank = [&](SlotId s) { return std::tuple(-completes[s], -mentioned[s], sizes[s]); };
-            if (best == ~SlotId{0} || rank(slot) < rank(best)) best = slot;
-        }
-        taken[best] = true;
-        order.push_back(best);
-        for (std::size_t c = 0; c < supports.size(); ++c)
-            missing[c] -= static_cast<std::size_t>(std::count(supports[c].begin(), supports[c].end(), best));
+    for (std::size_t c = 0; c < supports.size(); ++c) {
+        missing.push_back(supports[c].size());
+        for (SlotId slot : supports[c]) readers[slot].push_back(static_cast<std::uint32_t>(c));
     }
+    std::vector<int> completes(sizes.size(), 0);
+    std::set<std::tuple<int, std::uint64_t, SlotId>> open;
+    const auto rank = [&](SlotId slot) { return std::tuple(-completes[slot], sizes[slot], slot); };
+    const auto last_of = [&](std::uint32_t c) {  // of a conjunct that misses one slot
+        const auto slot = std::find_if(supports[c].begin(), supports[c].end(), [&](SlotId s) { return !taken[s]; });
+        const bool listed = open.erase(rank(*slot)) > 0;
+        ++completes[*slot];
+        if (listed) open.insert(rank(*slot));
+    };
+    const auto take = [&](SlotId slot) {
+        taken[slot] = true;
+        order.push_back(slot);
+        for (std::uint32_t c : readers[slot])
+            if (--missing[c] == 1) last_of(c);
+    };
+    for (std::uint32_t c = 0; c < supports.size(); ++c)
+        if (missing[c] == 1) last_of(c);
+    for (SlotId slot = 0; slot < sizes.size(); ++slot)
+        if (sizes[slot] == 1) take(slot);
+    for (SlotId slot = 0; slot < sizes.size(); ++slot) {
+        if (taken[slot]) continue;
+        if (readers[slot].empty()) unread.push_back(slot);
+        else open.insert(rank(slot));
+    }
+    while (!open.empty()) {
+        const SlotId best = std::get<2>(*open.begin());
+        open.erase(open.begin());
+        take(best);
+    }
+    std::stable_sort(unread.begin(), unread.end(), [&](SlotId a, SlotId b) { return sizes[a] < sizes[b]; });
+    order.insert(order.end(), unread.begin(), unread.end());
     return order;
 }
 
@@ -97,27 +108,39 @@ std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t ma
         tests[total ? last : last_so_far].push_back(rest_[c]);
     }
 
-    // For each linear conjunct: the weight of the slot at each position, and what later slots can add at least and at most.
+    // For each linear conjunct: what its terms from the k-th on can add at least and at most, and the sum of those before.
     struct Bound {
         Op op;
-        std::vector<Word> weight;
         std::vector<Signed> least, most;
         std::vector<Signed> sum;
+        bool feasible(std::size_t k) const {
+            return sum[k] + least[k] <= 0 && (op == Op::less_equal || sum[k] + most[k] >= 0);
+        }
+    };
+    struct Term {
+        std::size_t bound, number;
+        Signed weight;
     };
     std::vector<Bound> bounds;
+    std::vector<std::vector<Term>> terms(width_);  // at each position
     for (const LinearConjunct &conjunct : linear_) {
-        Bound bound{conjunct.op, std::vector<Word>(width_, 0), std::vector<Signed>(width_ + 1, 0),
-                    std::vector<Signed>(width_ + 1, 0), std::vector<Signed>(width_ + 1, conjunct.form.constant)};
-        for (const auto &[slot, weight] : conjunct.form.terms) bound.weight[position[slot]] = weight;
-        for (std::size_t p = width_; p-- > 0;) {
-            const Domain &domain = domains_[order[p]];
+        std::vector<std::pair<std::size_t, Word>> own;
+        for (const auto &[slot, weight] : conjunct.form.terms) own.emplace_back(position[slot], weight);
+        std::sort(own.begin(), own.end());
+        const std::size_t count = own.size();
+        Bound bound{conjunct.op, std::vector<Signed>(count + 1, 0), std::vector<Signed>(count + 1, 0),
+                    std::vector<Signed>(count + 1, conjunct.form.constant)};
+        for (std::size_t k = count; k-- > 0;) {
+            const Domain &domain = domains_[order[own[k].first]];
             const Word low = domain.listed ? *std::min_element(domain.values.begin(), domain.values.end()) : domain.low;
             const Word high =
                 domain.listed ? *std::max_element(domain.values.begin(), domain.values.end()) : domain.high;
-            const Signed weight = bound.weight[p];
-            bound.least[p] = bound.least[p + 1] + (weight == 0 ? 0 : std::min(weight * low, weight * high));
-            bound.most[p] = bound.most[p + 1] + (weight == 0 ? 0 : std::max(weight * low, weight * high));
+            const Signed weight = own[k].second;
+            bound.least[k] = bound.least[k + 1] + std::min(weight * low, weight * high);
+            bound.most[k] = bound.most[k + 1] + std::max(weight * low, weight * high);
+            terms[own[k].first].push_back({bounds.size(), k, weight});
         }
+        if (!bound.feasible(0)) return std::vector<std::uint64_t>();
         bounds.push_back(std::move(bound));
     }
 
@@ -141,15 +164,21 @@ std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t ma
         const Word value = domains_[order[p]].at(next[p]++);
         registers_[order[p]] = value;
         bool feasible = true;
-        for (Bound &bound : bounds) {
-            bound.sum[p + 1] = bound.sum[p] + static_cast<Signed>(bound.weight[p]) * value;
-            const Signed least = bound.sum[p + 1] + bound.least[p + 1], most = bound.sum[p + 1] + bound.most[p + 1];
-            feasible = feasible && least <= 0 && (bound.op == Op::less_equal || most >= 0);
+        for (const Term &term : terms[p]) {
+            Bound &bound = bounds[term.bound];
+            bound.sum[term.number + 1] = bound.sum[term.number] + term.weight * value;
+            feasible = feasible && bound.feasible(term.number + 1);
         }
         if (!feasible || !std::all_of(tests[p].begin(), tests[p].end(), [&](std::size_t i) { return holds(i); }))
             continue;
-        if (p + 1 == width_) keep(registers_.data(), found);
-        else ++p;
+        if (p + 1 < width_) {
+            ++p;
+            continue;
+        }
+        // Each solution stands for all values of the slots that no conjunct reads, and a state may be large.
+        if (found.empty() && free_states() > max_steps) return std::nullopt;
+        keep(registers_.data(), found);
+        if (is_too_much(found, max_steps)) return std::nullopt;
     }
 }
 

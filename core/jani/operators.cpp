@@ -50,6 +50,11 @@ Word compute_real(Op op, double a, double b) {
 
 }  // namespace
 
+bool vanishes(Op op, double a, double b, double result) {
+    if (result != 0 || a == 0) return false;
+    return op == Op::divide || op == Op::power || (op == Op::multiply && b != 0);
+}
+
 Word compute(Op op, Type type, Word a, Word b, Word c) {
     switch (op) {
         case Op::conjunction: return a != 0 && b != 0;

@@ -61,6 +61,9 @@ inline Word to_integer(double whole) {
 
 }  // namespace operators
 
+// Whether an operation on reals has the result 0 only because the true one is too small for a double.
+bool vanishes(Op op, double a, double b, double result);
+
 // One operation on constants. `type` is that of the arguments (of the branches, for ite).
 Word compute(Op op, Type type, Word a, Word b, Word c);
 

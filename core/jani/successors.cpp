@@ -1,6 +1,7 @@
 // The part of the engine that executes edges: guards, probabilities, assignments.
 
 #include <algorithm>
+#include <cfenv>
 #include <limits>
 #include <utility>
 
@@ -84,6 +85,14 @@ void Engine::fire(const Vector &vector) {
     }
 }
 
+// Whether a value of 0 may be an outcome that is only too unlikely for doubles: on the way there something has underflowed.
+bool Engine::vanishes(const Program &program) {
+    if (program.begin == Program::NO_CODE) return false;
+    std::feclearexcept(FE_UNDERFLOW);
+    model_.programs().run(program, registers_.data());
+    return std::fetestexcept(FE_UNDERFLOW) != 0;
+}
+
 // The destinations of positive probability. Also checks the probabilities.
 void Engine::possible(const Edge &edge, std::vector<const Destination *> &result) {
     result.clear();
@@ -96,6 +105,10 @@ void Engine::possible(const Edge &edge, std::vector<const Destination *> &result
                              model_.where(where_), "a probability from 0 to 1", PROBABILITY_HINT);
         sum += probability;
         if (probability > 0) result.push_back(&destination);
+        else if (vanishes(destination.probability))
+            throw ModelError("the probability is too small for a double, but not 0", model_.where(where_),
+                             "a probability that does not underflow",
+                             "write 0 if this outcome cannot happen, or a larger number");
     }
     if (!edge.certain) check_probability_sum(sum, model_.where(edge.where));
 }
@@ -190,20 +203,29 @@ std::vector<const Assignment *> by_level(std::span<const Destination *const> par
 }
 }  // namespace
 
+void Engine::begin_level() {
+    written_.resize(model_.expressions().slots().size(), 0);
+    if (++level_ == 0) {
+        std::fill(written_.begin(), written_.end(), 0);
+        level_ = 1;
+    }
+}
+
+void Engine::note_write(SlotId slot) {
+    if (written_[slot] == level_) assigned_twice(model_, slot, where_);
+    written_[slot] = level_;
+}
+
 // All assignments read the old state, so the new one is the old one with some fields replaced.
 bool Engine::simple_successor(std::span<const Destination *const> parts) {
     std::copy_n(source_, packed_.size(), packed_.data());
-    writes_.clear();
+    begin_level();
     for (const Destination *part : parts)
         for (const Assignment &assignment : part->assignments) {
             where_ = assignment.where;
             Word value = model_.programs().run(assignment.value, registers_.data());
             if (!assignable(assignment, assignment.slot, value)) return false;
-            if (parts.size() > 1) {
-                for (const auto &[slot, written] : writes_)
-                    if (slot == assignment.slot) assigned_twice(model_, slot, where_);
-                writes_.emplace_back(assignment.slot, value);
-            }
+            if (parts.size() > 1) note_write(assignment.slot);
             model_.layout().set(packed_.data(), assignment.slot, value);
         }
     return true;
@@ -218,6 +240,7 @@ bool Engine::general_successor(std::span<const Destination *const> parts) {
     for (std::size_t i = 0; i < all.size() && inside;) {
         const std::int64_t level = all[i]->level;
         writes_.clear();
+        begin_level();
         for (; i < all.size() && all[i]->level == level && inside; ++i) {
             const Assignment &assignment = *all[i];
             where_ = assignment.where;
@@ -227,8 +250,7 @@ bool Engine::general_successor(std::span<const Destination *const> parts) {
             }
             Word value = model_.programs().run(assignment.value, registers_.data());
             inside = assignable(assignment, slot, value);
-            for (const auto &[other, written] : writes_)
-                if (other == slot) assigned_twice(model_, slot, where_);
+            note_write(slot);
             writes_.emplace_back(slot, value);
         }
         for (const auto &[slot, value] : writes_) registers_[slot] = value;
@@ -276,6 +298,7 @@ bool Engine::select(std::span<const Assignment *const> rest, double share) {
             share /= static_cast<double>(options[i].size());
         }
     std::vector<SlotId> targets;
+    begin_level();
     for (std::size_t i = 0; i < count; ++i) {
         const Assignment &assignment = *rest[i];
         where_ = assignment.where;
@@ -287,8 +310,8 @@ bool Engine::select(std::span<const Assignment *const> rest, double share) {
             if (!assignable(assignment, slot, value)) return false;
             options[i] = {value};
         }
-        if (std::find(targets.begin(), targets.end(), slot) != targets.end())
-            assigned_twice(model_, slot, assignment.where);
+        where_ = assignment.where;
+        note_write(slot);
         targets.push_back(slot);
     }
     std::vector<Word> before;

@@ -33,7 +33,8 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # begin again at every quotation mark inside, which takes hours for a megabyte of \".
 _STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 # Numbers that are long or large enough to be looked at one by one.
-_SUSPECT = re.compile(r"\d{19}|[eE]\+?\d{3}")
+_NOT_ZERO = re.compile(r"[-.0]*[1-9]")
+_SUSPECT = re.compile(r"\d{19}|[eE][+-]?\d{3}")
 
 
 def unpack(data: object, max_bytes: int) -> bytes:
@@ -152,10 +153,12 @@ def parse_json(
     members: Callable[[list[tuple[str, Any]]], Any] | None = None,
     max_depth: int = MAX_DEPTH,
     constants: bool = False,
+    tiny: bool = True,
 ) -> Any:
     """Parse JSON of limited depth with finite numbers; `members` turns keys and values into an object.
 
-    With `constants`, NaN and Infinity are read as well, because other programs write them for missing values.
+    With `constants`, NaN and Infinity are read as well, because other programs write them for missing values. Without
+    `tiny`, a number that is read as 0 only because it is too small for a double is an error.
     """
     if isinstance(text, (bytes, bytearray, memoryview)):
         text = bytes(text).decode("utf-8-sig")
@@ -172,7 +175,7 @@ def parse_json(
         text,
         parse_constant=float if constants else _refused,
         parse_int=_integer,
-        parse_float=_finite,
+        parse_float=_finite if tiny else _not_vanishing,
         object_pairs_hook=members,
     )
 
@@ -220,6 +223,13 @@ def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"the number {text[:40]} is too large")
+    return number
+
+
+def _not_vanishing(text: str) -> float:
+    number = _finite(text)
+    if number == 0 and _NOT_ZERO.match(text):
+        raise ValueError(f"the number {text[:40]} is too small for a double, but not 0")
     return number
 
 

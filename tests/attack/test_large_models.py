@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import copy
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from misstep._core import CounterRandom
 from misstep.checking.jani import SafetyTask
-from misstep.errors import UnsupportedError
+from misstep.errors import BudgetLimitError, UnsupportedError
 from misstep.tasks.jani.load import load_jani
-from support.jani import TINY_LINE, write
+from support.jani import TINY_LINE, bounded, destination, edge, model, op, pa, variable, write
 
 MANY = 50_000
 
 
-def with_actions(model: dict[str, Any]) -> None:
-    model["actions"] += [{"name": f"a{k}"} for k in range(MANY)]
+def with_actions(document: dict[str, Any]) -> None:
+    document["actions"] += [{"name": f"a{k}"} for k in range(MANY)]
 
 
-def with_locations(model: dict[str, Any]) -> None:
-    model["automata"][0]["locations"] += [{"name": f"l{k}"} for k in range(MANY)]
+def with_locations(document: dict[str, Any]) -> None:
+    document["automata"][0]["locations"] += [{"name": f"l{k}"} for k in range(MANY)]
 
 
-def with_assignments(model: dict[str, Any]) -> None:
-    model["variables"] += [{**model["variables"][1], "name": f"v{k}"} for k in range(10_000)]
-    assigned = model["automata"][0]["edges"][0]["destinations"][0]["assignments"]
+def with_assignments(document: dict[str, Any]) -> None:
+    document["variables"] += [{**document["variables"][1], "name": f"v{k}"} for k in range(10_000)]
+    assigned = document["automata"][0]["edges"][0]["destinations"][0]["assignments"]
     assigned += [{"ref": f"v{k}", "value": 1} for k in range(10_000)]
 
 
 @pytest.mark.parametrize("change", [with_actions, with_locations, with_assignments])
 def test_many_names(change: Any, tmp_path: Path) -> None:
     """Names used to be looked for one after the other, for minutes."""
-    model = copy.deepcopy(TINY_LINE)
-    change(model)
-    task = load_jani(write(model, folder=tmp_path))
+    document = copy.deepcopy(TINY_LINE)
+    change(document)
+    task = load_jani(write(document, folder=tmp_path))
     checker = SafetyTask.from_source(task.source)
     (state,) = task.initial_states()
     assert sorted(map(str, task.outcomes(state, 0, raw=True))) == sorted(
@@ -45,12 +47,59 @@ def test_many_names(change: Any, tmp_path: Path) -> None:
 
 def test_a_list_that_leaves_many_locations_open(tmp_path: Path) -> None:
     """Each of forty automata may start in two locations, so the one entry stands for 2^40 states."""
-    model = copy.deepcopy(TINY_LINE)
-    (own,) = model["automata"]
+    document = copy.deepcopy(TINY_LINE)
+    (own,) = document["automata"]
     own["locations"].append({"name": "other"})
     own["initial-locations"].append("other")
-    model["automata"] = [{**copy.deepcopy(own), "name": f"m{k}"} for k in range(40)]
+    document["automata"] = [{**copy.deepcopy(own), "name": f"m{k}"} for k in range(40)]
     elements = [{"automaton": f"m{k}"} for k in range(40)]
-    model["system"] = {"elements": elements, "syncs": [{"synchronise": ["acc"] * 40}]}
+    document["system"] = {"elements": elements, "syncs": [{"synchronise": ["acc"] * 40}]}
     with pytest.raises(UnsupportedError, match="more than 2,097,152 start states"):
-        load_jani(write(model, folder=tmp_path))
+        load_jani(write(document, folder=tmp_path))
+
+
+def cell(index: int) -> Any:
+    return {"op": "aa", "exp": "a", "index": index}
+
+
+def with_an_array(cells: int, start: Any, assignments: list[Any]) -> Any:
+    many = {"op": "ac", "var": "i", "length": cells, "exp": 0}
+    array = {"name": "a", "type": {"kind": "array", "base": bounded(0, 3)}, "initial-value": many}
+    return model(
+        [array, variable("k", bounded(0, 3), 0)],
+        [edge("a", True, destination(assignments))],
+        features=["arrays"],
+        prop=pa(start=None if start is None else {"op": "state-condition", "exp": start}),
+    )
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        op("=", "k", 0),
+        op("=", {"op": "aa", "exp": "a", "index": "k"}, 1),
+        op("∧", *(op("≤", cell(i), cell(i + 1)) for i in range(400))),
+    ],
+)
+def test_starts_of_a_large_array(start: Any, tmp_path: Path) -> None:
+    """The first million of 4^20000 starts were listed, in minutes and gigabytes, before one was drawn."""
+    began = time.process_time()
+    task = load_jani(write(with_an_array(20_000, start, []), folder=tmp_path))
+    assert len(task.sample_initial(CounterRandom(1))) == 20_001
+    with pytest.raises(BudgetLimitError):
+        task.initial_states(1000)
+    assert time.process_time() - began < 20
+
+
+def test_a_large_array_is_assigned(tmp_path: Path) -> None:
+    """Each cell was compared with all cells before, to find one that is assigned twice."""
+    many = {"op": "ac", "var": "i", "length": 60_000, "exp": 1}
+    later = {"ref": {"op": "aa", "exp": "a", "index": "k"}, "value": 2, "index": 1}
+    written = [{"ref": "a", "value": many}, later]
+    task = load_jani(write(with_an_array(60_000, None, written), folder=tmp_path))
+    (state,) = task.initial_states()
+    began = time.process_time()
+    for _ in range(10):
+        (found,) = task.outcomes(state, "a")
+    assert found[:3] == (2, 1, 1)
+    assert time.process_time() - began < 3

@@ -236,6 +236,13 @@ def test_automata_that_move_together() -> None:
     assert agree(task, states) == 0
 
 
+def test_constant_probabilities_whose_sum_is_nearly_wrong() -> None:
+    """Close to the tolerance the slow checker decides."""
+    ways = [destination({"x": 0}, 0.6666667), destination({"x": 1}, 0.3333326)]
+    task = read(jani.model([variable("x", bounded(0, 3))], [edge("a", True, *ways)]))
+    assert agree(task, [(x,) for x in range(4)]) == 4
+
+
 def test_probabilities_that_depend_on_the_state() -> None:
     share = op("/", "x", 4)
     document = jani.model(
@@ -248,6 +255,32 @@ def test_probabilities_that_depend_on_the_state() -> None:
     task = read(document)
     states: list[State] = [(x, y) for x in range(5) for y in range(2)]
     assert agree(task, states) == sum(slow_outcomes(task, s, 1) is None for s in states) == 8
+
+
+@pytest.mark.parametrize(
+    "chance",
+    [
+        op("*", op("*", "x", 1e-200), 1e-200),
+        op("*", 1e-200, 1e-200),
+        op("/", op("/", "x", 1e200), 1e200),
+        op("pow", op("/", "x", 10), 900),
+    ],
+)
+def test_probabilities_that_underflow_are_left_to_the_slow_checker(chance: Any) -> None:
+    task = read(
+        jani.model(
+            [variable("x", bounded(0, 3))],
+            [
+                edge(
+                    "a",
+                    True,
+                    destination({"x": 0}, chance),
+                    destination({"x": 1}, op("-", 1, chance)),
+                )
+            ],
+        )
+    )
+    assert agree(task, [(x,) for x in range(4)]) >= 3
 
 
 @pytest.mark.parametrize("rule", ["error", "disable"])

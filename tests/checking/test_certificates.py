@@ -22,6 +22,7 @@ from misstep.checking.certificates import (
 )
 from misstep.checking.certificates.container import MAGIC
 from misstep.checking.errors import CheckError
+from misstep.checking.jani.documents import digest_of
 from misstep.faults.prove import prove
 from misstep.safety.prove import ProveSettings
 from misstep.tasks.jani.load import load_jani
@@ -360,6 +361,33 @@ def test_the_model_is_that_of_the_caller(
         assert "VALID no run" not in capsys.readouterr().out
 
 
+def test_a_file_that_the_model_includes_cannot_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the file of the first property, another one would be the first that can be read."""
+    (content,) = road().source["files"].values()
+    document = json.loads(content)
+    (harmless,) = document["properties"]
+    strict = {**harmless["expression"], "reach": True}
+    (tmp_path / "strict.jani").write_text(json.dumps(strict))
+    document["properties"] = [{"name": "strict", "expression": {"file": "strict.jani"}}, harmless]
+    model, proof = tmp_path / "model.jani", tmp_path / "forged.proof"
+    model.write_text(json.dumps(document))
+    task = load_jani(model, property=harmless["name"])
+    certificate = prove(task, drive).certificate
+    assert certificate is not None
+    proof.write_bytes(certificate)
+    assert main([str(proof), str(model)]) == 0
+    assert f'property "{harmless["name"]}"' in capsys.readouterr().out
+    header, rest = _header(certificate)
+    header["task"]["options"]["property"] = None
+    files = {str(model): model.read_bytes()}
+    header["task"]["digest"] = digest_of({**header["task"]["options"], "files": files})
+    proof.write_bytes(MAGIC + json.dumps(header).encode() + b"\n" + rest)
+    assert main([str(proof), str(model)]) == 1
+    assert "'strict.jani' was not kept with the model" in capsys.readouterr().out
+
+
 def test_it_is_said_how_a_certificate_reads_the_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -389,6 +417,19 @@ def test_a_certificate_is_checked_from_the_command_line(
     model.write_bytes(content + b"\n")
     assert main([str(proof), str(model)]) == 1
     assert "the digest of a file differs" in capsys.readouterr().out
+
+
+def test_a_prism_model_is_not_called_another_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The checker cannot translate it, so that it says nothing of the certificate."""
+    model, proof = tmp_path / "model.prism", tmp_path / "safe.proof"
+    model.write_text("mdp\n")
+    proof.write_bytes(safe_road())
+    assert main([str(proof), str(model)]) == 31
+    told = capsys.readouterr()
+    assert "INVALID" not in told.out
+    assert "misstep prove MODEL --check FILE translates it again" in told.err
 
 
 # -- starts that are left out -----------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +49,48 @@ def test_without_stormpy_a_prism_model_is_refused_in_one_line(
     walk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The message says what to install. The test works whether stormpy is installed or not."""
-    known = builtins.__import__
-
-    def refuse(name: str, *rest: Any) -> Any:
-        if name == "stormpy":
-            raise ImportError(name)
-        return known(name, *rest)
-
-    monkeypatch.delitem(sys.modules, "stormpy", raising=False)
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingDependencyError, match=r"walk\.prism") as found:
         load_jani(walk)
     assert found.value.hint is not None
     assert "misstep[prism]" in found.value.hint
+
+
+# What stands in the place of stormpy, and what is said of it.
+BROKEN = {
+    "import os; os.kill(os.getpid(), 11)": "its process ended by signal 11",
+    "import os; os._exit(3)": "its process ended with exit code 3",
+    "while True: pass": "no answer within 2 s",
+    "x = bytearray(2**33)": "MemoryError",
+    "raise ImportError('libfoo')": "cannot be loaded: libfoo",
+    "def parse_prism_program(*_, **__): raise RuntimeError('line 3: nonsense')": "line 3: nonsense",
+    "def parse_prism_program(*_, **__): print('x' * 99999, file=open('written', 'w'))": "File too large",
+    "import os; os.write(1, b'chatter'); raise RuntimeError('said')": "said",
+}
+
+
+@pytest.mark.parametrize("code", BROKEN)
+def test_what_goes_wrong_in_stormpy_ends_nobody_else(
+    code: str, walk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few kilobytes of brackets end it by a signal."""
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "stormpy.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+    monkeypatch.setattr("misstep.tasks.jani.prism.SECONDS", 2 if "while" in code else 60)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((InputFormatError, MissingDependencyError)) as found:
+        load_jani(walk, unsafe="x = 1")
+    assert BROKEN[code] in found.value.what
+    assert found.value.where == str(walk)
+
+
+def test_deep_prism_models_are_refused(tmp_path: Path) -> None:
+    stormpy()
+    deep = tmp_path / "deep.prism"
+    deep.write_text(WALK.replace("b & x<N", "(" * 100_000 + "b" + ")" * 100_000))
+    with pytest.raises(InputFormatError, match="stormpy cannot read it: its process ended"):
+        load_jani(deep, unsafe="x = 1")
 
 
 def stormpy() -> Any:

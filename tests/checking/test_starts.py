@@ -49,3 +49,36 @@ def test_sums_are_given_up_early() -> None:
         prop=jani.pa(start={"op": "state-condition", "exp": jani.op("=", total, 2)}),
     )
     assert len(list(start_states(plain(document), 10_000))) == 12 * 13 // 2
+
+
+def test_a_start_may_be_given_by_constants() -> None:
+    """A real number and one without bounds, by expressions that read no variable."""
+    document = jani.model(
+        [jani.variable("w", jani.bounded(0.0, 9.0, "real")), jani.variable("n", "int")],
+        [],
+        constants=[{"name": "C", "type": "real", "value": 0.5}],
+        prop=jani.pa(
+            start={
+                "op": "state-condition",
+                "exp": jani.op(
+                    "∧",
+                    jani.op("=", "w", jani.op("*", "C", 3)),
+                    jani.op("=", jani.op("-", 7, 4), "n"),
+                ),
+            }
+        ),
+    )
+    assert list(start_states(plain(document))) == [(1.5, 3)]
+
+
+def test_the_initial_states_of_the_model_may_be_given_by_its_restriction() -> None:
+    document = jani.model(
+        [
+            jani.variable("w", jani.bounded(0.0, 9.0, "real")),
+            jani.variable("n", jani.bounded(0, 9)),
+        ],
+        [],
+    )
+    restriction = jani.op("∧", jani.op("=", "w", 0.5), jani.op("<", "n", 2))
+    document["restrict-initial"] = {"exp": restriction}
+    assert list(start_states(plain(document))) == [(0.5, 0), (0.5, 1)]

@@ -30,6 +30,7 @@ from support.forging import (
     contradicted_elsewhere,
     fixed_bugs,
     less_risk,
+    less_risk_of_runs,
     listed,
     lost_bugs,
     misled_strategies,
@@ -601,6 +602,13 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
         "decisions",
+    ),
+    Forgery(
+        "decisions of runs changed, and the risks with them, and the policy said to contradict itself elsewhere",
+        "risk",
+        less_risk_of_runs,
+        "the policy is said to do otherwise than in its run",
+        "the policy is said to do otherwise than in its run",
     ),
     Forgery(
         "contradictions removed, and bugs made of it",

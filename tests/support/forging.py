@@ -95,6 +95,19 @@ def unnoticed(hide: str) -> Forge:
 
 def contradicted_elsewhere(connection: sqlite3.Connection) -> None:
     """Removes all faults of a model, and says that the policy contradicts itself where a single run begins."""
+    connection.execute("DELETE FROM faults")
+    contradicted_once(connection)
+
+
+def less_risk_of_runs(connection: sqlite3.Connection) -> None:
+    """The policy is said to stop everywhere, without a risk, and to contradict itself where a single run begins."""
+    contradicted_once(connection)
+    connection.execute("UPDATE decisions SET label = NULL")
+    connection.execute("UPDATE risks SET low = 0.0, high = 0.0")
+
+
+def contradicted_once(connection: sqlite3.Connection) -> None:
+    """The policy is said to contradict itself where a single run begins."""
     runs = {
         number: (json.loads(states), json.loads(labels))
         for number, states, labels in connection.execute(
@@ -109,7 +122,6 @@ def contradicted_elsewhere(connection: sqlite3.Connection) -> None:
         ).fetchone()
         if met == [number] and record is not None and labels:
             break
-    connection.execute("DELETE FROM faults")
     connection.execute("INSERT INTO contradictions VALUES (1, ?, ?, ?, 2)", (text, labels[0], -1))
     connection.execute(
         "UPDATE verdicts SET verdict = 'FLAKY', kind = NULL, low = 0, high = NULL, lower = NULL, upper = NULL, "

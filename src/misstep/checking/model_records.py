@@ -201,7 +201,8 @@ class ModelRecords:
                 problem = self._verdict_problem(verdict, state, run)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
-        shown = () if self.contradictions.first else decisions  # such a policy has more than one
+        # Where the policy contradicts itself it has more than one decision.
+        shown = [own for own in decisions if own[0] not in self.contradictions.first]
         if problem := self.risks.problem(entry.number, state, shown):
             return f"the risk: {problem}"
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))

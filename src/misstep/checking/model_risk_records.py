@@ -23,6 +23,8 @@ from misstep.checking.model_risk import (
 from misstep.checking.report import CampaignReport
 from misstep.checking.stored import Store, StoredTask, loaded
 
+NOTHING = (0.0, 1.0)  # an interval that says nothing
+
 
 class ModelRiskRecords:
     def __init__(
@@ -47,6 +49,10 @@ class ModelRiskRecords:
         own, least = _interval(low, high), _interval(least_low, least_high)
         if isinstance(own, str) or isinstance(least, str):
             return own if isinstance(own, str) else str(least)
+        problem = None if own == NOTHING else self._own_problem(state, own, passed)
+        return problem or self._held(self._least, state, least, "the least possible")
+
+    def _own_problem(self, state: State, claim: Interval, passed: Decisions) -> str | None:
         decisions = self._known()
         for here, label in passed:
             known = decisions.get(here, label) if isinstance(here, tuple) else label
@@ -54,17 +60,15 @@ class ModelRiskRecords:
                 return "the policy is said to do otherwise than in its run"
         if self._own is None:
             self._own = policy_risks(self._task, decisions, self._limit)
-        return self._held(self._own, state, own, "the policy's own") or self._held(
-            self._least, state, least, "the least possible"
-        )
+        return self._held(self._own, state, claim, "the policy's own")
 
     def unseen(self, shown: Container[State]) -> int:
         """The number of stored decisions that were used, and that no run shows."""
         return sum(state not in shown for state in self._decisions or ())
 
     def _held(self, risks: Risks, state: State, claim: Interval, which: str) -> str | None:
-        if claim == (0.0, 1.0):
-            return None  # it says nothing
+        if claim == NOTHING:
+            return None
         try:
             problem = risks.problem(state, claim)
         except TooLargeError:

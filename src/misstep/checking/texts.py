@@ -16,7 +16,8 @@ MAX_DIGITS = 40  # of a whole number
 # One without an end goes to the end of the text: else the search for it would begin again at every \" inside.
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
-_LONG_NUMBER = re.compile(r"\d{19}|[eE]\+?\d{3}")
+_NOT_ZERO = re.compile(r"[-.0]*[1-9]")
+_LONG_NUMBER = re.compile(r"\d{19}|[eE][+-]?\d{3}")
 
 
 class TooDeepError(ValueError):
@@ -69,6 +70,8 @@ def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"the number {text[:40]} is too large")
+    if number == 0 and _NOT_ZERO.match(text):
+        raise ValueError(f"the number {text[:40]} is too small for a double, but not 0")
     return number
 
 

@@ -212,9 +212,12 @@ def _value(text: str, value: str) -> bool | int | float:
         return value == "true"
     for kind in (int, float):
         try:
-            return kind(value)
+            found = kind(value)
         except ValueError:
             continue
+        if found == 0 and any(digit in value.lower().partition("e")[0] for digit in "123456789"):
+            raise UsageError(f"--constant {text}: too small for a double, but not 0")
+        return found
     raise UsageError(f"--constant {text}", expected="a number, true or false")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from misstep.planning import plan
 from misstep.policies.load import load_policy
 from misstep.tasks.domains import generate
 from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.prism import translation
 from misstep.tasks.jani.task import JaniTask, State
 from misstep.tasks.models import generate_model
 from misstep.tasks.pddl.lifted import lift
@@ -26,6 +28,7 @@ from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.pddl.precheck import check_pair
 from misstep.tasks.pddl.text import read_source
 from misstep.tasks.task import Task
+from support import jani
 from support.tasks import CONDITIONAL, small_task
 
 # -- SAS ------------------------------------------------------------------------------------------
@@ -178,6 +181,28 @@ def read_jani(files: Files, place: Path) -> None:
             _compare_jani(task, checker, state)
 
 
+def prism_seeds() -> list[Files]:
+    """What the process of stormpy answers."""
+    reward = {"name": "r", "type": "real", "initial-value": 0.0, "transient": True}
+    model = jani.model(
+        [jani.variable("x", jani.bounded(0, 3), 0), reward],
+        [
+            {
+                **jani.edge("a", True, jani.destination({"x": 1})),
+                "assignments": [{"ref": "r", "value": 1}],
+            }
+        ],
+    )
+    found = [b'{"kind": "mdp"}\n' + json.dumps(model).encode()]
+    return [{"answer": own} for own in (*found, b'{"error": "line 3"}\n', b'{"missing": "libx"}\n')]
+
+
+def read_prism(files: Files, place: Path) -> None:
+    path = place / "x.prism"
+    path.write_bytes(translation(files["answer"], path))
+    read_jani({"model.jani": path.read_bytes()}, place)
+
+
 def _compare_jani(task: JaniTask, checker: SafetyTask, state: State) -> None:
     """An error of the model, such as a value beyond its bounds, has to be one for both."""
     _same("unsafe", state, lambda: task.is_unsafe(state), lambda: checker.is_unsafe(state))
@@ -232,5 +257,6 @@ READERS = (
     Reader("pddl", pddl_seeds, read_pddl, cases=1000),
     Reader("translated", pddl_seeds, read_translated, codes=CODES | {33}, cases=20),
     Reader("jani", jani_seeds, read_jani, cases=625),
+    Reader("prism-answers", prism_seeds, read_prism, codes=CODES | {34}, cases=1000),
     Reader("plan", plan_seeds, read_plan, cases=1250),
 )

@@ -446,3 +446,29 @@ def test_branching_finds_what_trying_all_values_finds(seed: int) -> None:
     else:
         with pytest.raises(InputFormatError, match="no state satisfies the start condition"):
             task.sample_initial(CounterRandom(seed))
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        op("=", op("+", "x", 1.0), 1.0),  # holds for all small numbers
+        op("∧", op("≤", op("*", "x", 3.0), 0.3), op("≥", "x", 0.09999999999999999)),
+        op("=", op("/", "x", 4.0), 0.1),
+        op("=", op("-", op("*", 2.0, "x"), "x"), 0.5),
+    ],
+)
+def test_computed_bounds_of_reals_list_no_starts(start: Any) -> None:
+    """Other numbers may satisfy the condition beside the one that solving it gives, so that they are not all known."""
+    found = built([variable("x", bounded(-9, 9, "real"))], condition(start))
+    assert len(set(draw(found, 10))) == 1
+    with pytest.raises(InputFormatError, match="a real variable is free"):
+        found.initial_states()
+
+
+def test_reals_with_one_value() -> None:
+    between = op("∧", op("≤", "y", 0.25), op("≥", "y", op("/", 1, 4)))
+    found = built(
+        [variable("x", bounded(-9, 9, "real")), variable("y", bounded(0, 1, "real"))],
+        condition(op("∧", op("=", "x", op("*", 3, 0.1)), between)),
+    )
+    assert found.initial_states() == [(3 * 0.1, 0.25)]

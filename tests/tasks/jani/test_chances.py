@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from misstep.checking.jani import ModelError, SafetyTask
+from misstep.checking.jani.documents import Documents
 from misstep.errors import InputFormatError, MisstepError
 from support import jani
 from support.jani import bounded, destination, edge, op, pa, variable
@@ -86,6 +88,48 @@ def test_probability_zero_is_no_outcome() -> None:
     assert remark.endswith("every other outcome counts as possible, however unlikely it is")
     assert jani.task(coin(0.5, 0.5)).remarks == ()
     assert "2 destinations have" in jani.task(coin(0, 1, 0)).remarks[0]
+
+
+TINY = op("*", 1e-200, 1e-200)
+
+
+@pytest.mark.parametrize(
+    "chance",
+    [
+        TINY,
+        op("/", 1e-200, 1e200),
+        op("pow", 0.1, 400),
+        op("min", TINY, 0.5),
+        op("ite", op("=", "x", 0), TINY, 0.0),
+        op("*", op("*", op("+", "x", 1), 1e-200), 1e-200),
+    ],
+)
+def test_a_probability_that_underflows_is_no_zero(chance: Any) -> None:
+    """The outcome can happen, so that a proof without it would be wrong."""
+    document = coin(chance, op("-", 1, chance))
+    task = jani.task(document)
+    with pytest.raises(InputFormatError, match="too small for a double, but not 0"):
+        task.outcomes((0,), "a")
+    with pytest.raises(ModelError, match="too small for a double"):
+        SafetyTask.from_source(task.source).outcomes((0,))
+
+
+def test_numbers_that_underflow() -> None:
+    """In constants and in the file; a sum with something larger is fine, and so is a true zero."""
+    constants = [{"name": "p", "type": "real", "value": TINY}]
+    with pytest.raises(InputFormatError):
+        jani.task(coin("p", 1, constants=constants))
+    with pytest.raises(ModelError, match="too small"):
+        SafetyTask(coin("p", 1, constants=constants))
+    for chance in (op("+", TINY, 0.5), 0.5):
+        assert agrees(jani.task(coin(chance, 0.5))) == 2
+    for zero in (op("*", 0, 1e-200), op("-", 1, op("*", 10, 0.1)), op("*", op("-", 3, "x"), 0)):
+        assert jani.task(coin(zero, 1.0)).outcomes((0,), "a") == [(1,)]
+    text = json.dumps(coin(0.25, 1.0)).replace("0.25", "1e-400")
+    with pytest.raises(InputFormatError, match="too small for a double"):
+        jani.task(text)
+    with pytest.raises(ModelError, match="too small for a double"):
+        Documents({"model": text.encode()}).read("model")
 
 
 def test_a_constant_decides_what_is_possible() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from misstep.checking.jani import SafetyTask
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
 from misstep.tasks.jani.interface import InterfaceInput, load_interface
 from misstep.tasks.jani.load import load_jani
@@ -121,6 +122,23 @@ def test_choosing_a_property(tmp_path: Path) -> None:
         load_jani(path, "three")
     with pytest.raises(InputFormatError, match="no property of the kind PA"):
         load_jani(path, "other")
+
+
+def test_a_property_cannot_stand_in_for_what_the_user_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model from a stranger may have properties of any name."""
+    monkeypatch.chdir(tmp_path)
+    harmless = [{**pa(unsafe=False), "name": name} for name in ("(given)", "own.jani")]
+    path = write({**TINY_LINE, "properties": harmless}, folder=tmp_path)
+    asked = load_jani(path, unsafe="pos = 2")
+    assert asked.is_unsafe((2, 0, 0))
+    assert SafetyTask.from_source(asked.source).is_unsafe((2, 0, 0))
+    assert not load_jani(path, "own.jani").is_unsafe((2, 0, 0))
+    write(pa(unsafe=op("=", "pos", 2)), "own.jani", tmp_path)
+    with pytest.raises(UsageError, match=r"both a property of the model and a file are called"):
+        load_jani(path, "own.jani")
+    assert load_jani(path, "./own.jani").is_unsafe((2, 0, 0))
 
 
 def test_conditions_over_locations() -> None:

@@ -58,4 +58,4 @@ def weigh_runs(payload: WeighPayload) -> Weighed:
     return weigh([(run.number, decisions_of(run)) for _, run in payload.runs], payload)
 
 
-__all__ = ["ask_again", "contradictions_on", "weigh_runs"]
+__all__ = ["ask_again", "contradictions_on", "decisions_of", "weigh_runs"]

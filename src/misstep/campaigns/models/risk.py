@@ -6,25 +6,40 @@ campaign that has grown computes only what is new.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from misstep import _core
-from misstep.campaigns.risks import DecisionRow, RiskRow, add_decisions, add_risks, read_risks
+from misstep.campaigns.models.confirm import decisions_of
+from misstep.campaigns.risks import (
+    DecisionRow,
+    RiskRow,
+    add_decisions,
+    add_risks,
+    read_decisions,
+    read_risks,
+)
 from misstep.campaigns.rows import Values
 from misstep.campaigns.tables import Findings
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.errors import PolicyCrashError, PolicyTimeoutError, UnsupportedError
 from misstep.policies.labels.policy import LabelPolicy
-from misstep.safety.risk import RiskAnalysis, RiskSettings
+from misstep.safety.risk import Interval, RiskAnalysis, RiskSettings
 from misstep.tasks.jani.task import JaniTask
 
+NOTHING = (0.0, 1.0)  # an interval that says nothing
 STATES = 1_000_000  # that are explored at most
+CONTRADICTED = "risks: the policy answers differently than in its runs, so that nothing is said of its own risk"
 LARGEST_CHAIN = 20_000  # decisions; more are not kept, and the policy's risk cannot be checked
 
 
 class RiskPayload(NamedTuple):
     states: tuple[tuple[int, Values], ...]
+    # The decisions that runs show, where the policy is not known to contradict itself.
+    shown: Mapping[Values, int]
+    contradicted: bool = (
+        False  # a run shows another decision than the one from which risks were computed
+    )
 
 
 class Weighed(NamedTuple):
@@ -49,15 +64,20 @@ def weigh_risks(
         return Weighed((), ()), (
             f"no risks were computed, because the policy failed: {error.what}",
         )
-    rows = []
-    for number, state in payload.states:
-        found = analysis.risk_of(state)
-        rows.append(RiskRow(number, *found.policy.as_list(), *found.least.as_list()))
+    remarks = tuple(f"risks: {text}" for text in analysis.remarks)
     decisions = tuple(
         DecisionRow(state, None if label is None else task.label_id(label))
         for state, label in analysis.decisions(LARGEST_CHAIN).items()
     )
-    return Weighed(tuple(rows), decisions), tuple(f"risks: {text}" for text in analysis.remarks)
+    differs = any(payload.shown.get(own.state, own.label) != own.label for own in decisions)
+    if differs or payload.contradicted:
+        decisions, remarks = (), (*remarks, CONTRADICTED)
+    rows = []
+    for number, state in payload.states:
+        found = analysis.risk_of(state)
+        own = Interval() if differs or payload.contradicted else found.policy
+        rows.append(RiskRow(number, *own.as_list(), *found.least.as_list()))
+    return Weighed(tuple(rows), decisions), remarks
 
 
 class RiskStage(Stage):
@@ -69,13 +89,29 @@ class RiskStage(Stage):
         self.total = self.weighed = 0
 
     def rounds(self) -> Iterator[Sequence[Unit]]:
-        states = self.findings.states()
+        states, runs = self.findings.states(), self.findings.runs()
         known = read_risks(self.findings)
         self.total, self.weighed = len(states), len(known)
-        missing = tuple((row.number, row.state) for row in states if row.number not in known)
+        bad = {row.state for row in self.findings.contradictions()}
+        shown = {
+            state: answer
+            for run in runs
+            for state, answer in decisions_of(run)
+            if answer >= 0 and state not in bad
+        }
         key = f"of {len(states)}"
+        # Runs that came later may show that the policy has changed its mind.
+        stored = read_decisions(self.findings) if known else []
+        contradicted = any(shown.get(own.state, own.label) != own.label for own in stored)
+        claims = {number for number, own in known.items() if own.policy != NOTHING}
+        if contradicted and claims:
+            key += f" and {len(runs)} runs"
+            known = {number: own for number, own in known.items() if number not in claims}
+            self.weighed = len(known)
+        missing = tuple((row.number, row.state) for row in states if row.number not in known)
         if missing and key not in self.findings.done(self.name):
-            yield [Unit(self.findings.name, self.name, key, "risk", RiskPayload(missing))]
+            payload = RiskPayload(missing, shown, contradicted)
+            yield [Unit(self.findings.name, self.name, key, "risk", payload)]
 
     def keep(self, unit: Unit, result: Result) -> None:  # noqa: ARG002
         weighed: Weighed = result.content

@@ -272,7 +272,7 @@ def _possible(edge: Edge, columns: Columns) -> tuple[list[tuple[Target, Column |
     if edge.possible is not None:
         return [(target, None) for target in edge.possible], False
     doubt: Doubt = False
-    total: Column = np.zeros(1)
+    total: Column = np.zeros(())
     found: list[tuple[Target, Column | None]] = []
     for target in edge.targets:
         probability, unsure = target.probability(columns)

@@ -86,16 +86,27 @@ _REAL: dict[str, Callable[[Column, Column], Column]] = {
 def _real(op: str, a: Term, b: Term) -> Term:
     left, right = converted(a, "real").value, converted(b, "real").value
     if op in ("pow", "log"):
-        function = math.pow if op == "pow" else operators.logarithm
-        return _one_by_one(function, left, right)
+        return _one_by_one(_power if op == "pow" else operators.logarithm, left, right)
     compute = _REAL[op]
 
     def value(columns: Columns) -> Found:
         one, two = left(columns), right(columns)
         result = compute(one.value, two.value)
-        return Found(result, either(either(one.doubt, two.doubt), ~np.isfinite(result)))
+        doubt = either(either(one.doubt, two.doubt), ~np.isfinite(result))
+        if op in ("*", "/") and not np.all(
+            result
+        ):  # one that underflows is left to the slow checker
+            doubt = either(
+                doubt, (result == 0) & (one.value != 0) & ((two.value != 0) | (op == "/"))
+            )
+        return Found(result, doubt)
 
     return Term("real", value)
+
+
+def _power(base: float, exponent: float) -> float:
+    result = math.pow(base, exponent)
+    return math.nan if result == 0 and base != 0 else result
 
 
 def _one_by_one(function: Callable[..., float], *operands: Function) -> Term:

@@ -17,10 +17,11 @@ from misstep.checking.certificates.models import check_model, listed_files
 from misstep.checking.certificates.planning import check_planning
 from misstep.checking.certificates.report import CertificateReport
 from misstep.checking.errors import CheckError
+from misstep.checking.jani.documents import GIVEN
 from misstep.errors import InputFileError
 
 MAX_BYTES = 2**31  # of a file
-GIVEN = "(given)"  # stands for a property in the user's words, which is in no file
+PRISM = (".prism", ".nm", ".pm", ".sm")
 # How a model is read if nobody says otherwise.
 USUAL: dict[str, object] = {
     "property": None,
@@ -48,6 +49,12 @@ def check_file(
     certificate = read_certificate(_content(path))
     if certificate.text("world") == "planning":
         return check_planning(certificate, _content(task), progress=progress)
+    if task.suffix.lower() in PRISM:
+        raise CheckError(
+            "this is a PRISM model, and the certificate is about its translation to JANI",
+            where=str(task),
+            hint="misstep prove MODEL --check FILE translates it again",
+        )
     report = check_model(certificate, _files(certificate, task), progress=progress)
     return replace(report, reading=_reading(certificate))
 

@@ -16,9 +16,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from misstep.checking.jani.errors import ModelError
-from misstep.checking.jani.expressions import Function, condition, fixed_value
+from misstep.checking.jani.expressions import (
+    Function,
+    compile_expression,
+    condition,
+    fixed_value,
+)
 from misstep.checking.jani.nodes import Node, optional
-from misstep.checking.jani.operators import Scalar
+from misstep.checking.jani.operators import Scalar, Value
 from misstep.checking.jani.task import SafetyTask, State, is_unbounded
 
 MAX_STEPS = 20_000_000  # values that are tried
@@ -64,7 +69,9 @@ class _Listing:
         self.tests: list[Function] = []
         self.sums: list[_Comparison] = []
         self.domains: list[Sequence[Scalar]] = []
-        conjuncts = list(_conjuncts(start))
+        # Restrictions of automata have names of their own, and are left to the last test.
+        restricted = optional(task.model.document, "restrict-initial") if start is None else start
+        conjuncts = list(_conjuncts(restricted))
         for node in conjuncts:
             self._add(node)
         pinned = dict(self._pinned(conjuncts))
@@ -111,9 +118,16 @@ class _Listing:
                 cell = self._cell(one) if isinstance(one, str) else None
                 if cell is None:
                     continue
-                base = self.task.model.slots[cell].type.base
-                if type(other) is int or (type(other) is float and base == "real"):
-                    yield cell, other
+                base, value = self.task.model.slots[cell].type.base, self._constant(other)
+                if type(value) is int or (type(value) is float and base == "real"):
+                    yield cell, value
+
+    def _constant(self, node: Node) -> Value | None:
+        """The value of an expression that reads no variable."""
+        try:
+            return fixed_value(compile_expression(node, self.task.model.property_scope()))
+        except ModelError:
+            return None
 
     def _domain(self, number: int, pinned: Scalar | None) -> Sequence[Scalar]:
         slot = self.task.model.slots[number]

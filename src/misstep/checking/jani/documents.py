@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
+from typing import NoReturn
 
 from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.checking.jani.nodes import Node, items, member, optional
@@ -19,6 +20,18 @@ MAX_MEMBERS = 2**25  # of all lists and objects, counted wherever a file is incl
 MAX_INCLUDES = 10_000
 MAX_DEPTH = 900  # chains of operators are nested in JANI
 REMARKS = {"comment", "metadata"}  # keys that do not affect the model
+GIVEN = "(given)"  # stands for a property in the user's words, which is in no file
+
+
+class _NotKept(dict[str, Node]):
+    """Stands for a file that was not kept. It was not needed, as in a remark; who looks into it reads another model."""
+
+    def _fail(self, *_: object) -> NoReturn:
+        raise ModelError(
+            f"the included file {self.copy()['file']!r:.200} was not kept with the model"
+        )
+
+    __getitem__ = get = __contains__ = _fail
 
 
 class Documents:
@@ -55,8 +68,9 @@ class Documents:
                 raise ModelError("an object has a key twice", where=str(path))
             if found.keys() - REMARKS == {"file"} and isinstance(found["file"], str):
                 target = path.parent / found["file"]
-                # A file that was not kept was not needed, as in a remark.
-                return self._read(target, (*trail, path)) if str(target) in self._files else found
+                if str(target) in self._files:
+                    return self._read(target, (*trail, path))
+                return _NotKept(found)
             return found
 
         return _parsed(content, str(path), members)
@@ -84,7 +98,9 @@ def digest_of(source: Mapping[str, Node]) -> str:
 
 def find_property(document: Node, choice: str | None, documents: Documents) -> Node:
     """The expression of a property: by name, from a file (`FILE` or `FILE#NAME`), or the first one of the model."""
-    if choice is not None and choice not in [_name(p) for p in _properties(document)]:
+    if choice is not None and (
+        choice == GIVEN or choice not in [_name(p) for p in _properties(document)]
+    ):
         file, _, name = choice.partition("#")
         if file not in documents:
             raise ModelError(f"there is no property and no file {choice!r}")
@@ -141,4 +157,4 @@ def _name(node: Node) -> str:
     return str(optional(node, "name") or "")
 
 
-__all__ = ["Documents", "digest_of", "find_property"]
+__all__ = ["GIVEN", "Documents", "digest_of", "find_property"]

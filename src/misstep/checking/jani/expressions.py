@@ -53,6 +53,7 @@ class Scope:
     functions: Mapping[str, Definition] = field(default_factory=dict)
     outside: Mapping[str, Operand] | None = None
     calling: tuple[str, ...] = ()
+    strict: bool = False  # nothing may underflow to 0
 
     def extended(self, names: Mapping[str, Operand]) -> Scope:
         """With declarations of the model."""
@@ -192,7 +193,7 @@ def _arithmetic(expression: Node, scope: Scope) -> Term:
     kind, start = first.kind, first.value
     steps = []
     for op, right in reversed(open_steps):
-        kind, function = operators.binary(op, kind, right.kind)
+        kind, function = operators.binary(op, kind, right.kind, scope.strict)
         steps.append((op, function, right.value))
 
     def value(r: Registers) -> Scalar:

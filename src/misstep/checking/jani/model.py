@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from misstep.checking.jani.declarations import (
@@ -180,9 +180,10 @@ class Model:
 
     def _destination(self, node: Node, automaton: Automaton, scope: Scope) -> Destination:
         given = optional(node, "probability")
-        probability = converted(scalar(1.0 if given is None else given, scope), "real")
+        share = 1.0 if given is None else given
         return Destination(
-            probability.value,
+            converted(scalar(share, scope), "real").value,
+            converted(scalar(share, replace(scope, strict=True)), "real").value,
             automaton.location(member(node, "location")),
             tuple(self._assignment(item, automaton, scope) for item in items(node, "assignments")),
         )

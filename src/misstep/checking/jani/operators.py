@@ -89,8 +89,11 @@ COMPARISONS: dict[str, Callable[[Scalar, Scalar], bool]] = {
 CONSTANTS = {"e": math.e, "π": math.pi}
 
 
-def binary(op: str, left: str, right: str) -> tuple[str, Binary]:
-    """The operation on operands of these types, and the type of its result."""
+def binary(op: str, left: str, right: str, strict: bool = False) -> tuple[str, Binary]:
+    """The operation on operands of these types, and the type of its result.
+
+    A strict one has no result where it would be 0 only because the true one is too small for a double.
+    """
     for kind in (left, right):
         if kind == "bool":
             raise ModelError(f"an operand of {op} is a Boolean", expected="numbers")
@@ -99,7 +102,16 @@ def binary(op: str, left: str, right: str) -> tuple[str, Binary]:
     if op not in REAL:
         raise ModelError(f"an operand of {op} is real", expected="integers")
     function = REAL[op]
-    return "real", lambda a, b: finite(function(float(a), float(b)))
+    if not strict or op not in ("*", "/", "pow"):
+        return "real", lambda a, b: finite(function(float(a), float(b)))
+
+    def value(a: Scalar, b: Scalar) -> float:
+        result = finite(function(float(a), float(b)))
+        if result == 0 and a != 0 and (op != "*" or b != 0):
+            raise ModelError("a real number is too small for a double, but not 0")
+        return result
+
+    return "real", value
 
 
 def unary(op: str, kind: str) -> tuple[str, Unary]:

@@ -54,6 +54,7 @@ def _constantly(value: Scalar) -> Function:
 @dataclass(frozen=True, slots=True)
 class Destination:
     probability: Function
+    strictly: Function  # the same, with an error where something underflows to 0
     location: int
     assignments: tuple[Assignment, ...]
 
@@ -71,6 +72,9 @@ class Edge:
         total = sum(probability for probability, _ in weighed)
         if abs(total - 1) > TOLERANCE:
             raise ModelError(f"the probabilities of an edge sum to {total}")
+        for probability, d in weighed:
+            if probability == 0:
+                d.strictly(registers)  # an error if the outcome is possible, but too unlikely
         return [(probability, d) for probability, d in weighed if probability > 0]
 
 

@@ -73,8 +73,8 @@ def read_type(node: Node, scope: Scope) -> Type:
 
 
 def constant(expression: Node, scope: Scope, kind: Type) -> Value:
-    """The value of a constant expression of a type."""
-    return _constant(compile_expression(expression, scope), kind)
+    """The value of a constant expression of a type. It may be used as a probability, so none underflows to 0."""
+    return _constant(compile_expression(expression, replace(scope, strict=True)), kind)
 
 
 def _constant(operand: Operand, kind: Type) -> Value:

@@ -24,7 +24,7 @@ from misstep.checking.certificates.models import FIRST
 from misstep.checking.jani import SafetyTask
 from misstep.errors import MisstepError
 from misstep.policies.labels.policy import LabelPolicy
-from misstep.tasks.jani.load import GIVEN
+from misstep.tasks.jani.property import GIVEN
 from misstep.tasks.jani.task import JaniTask
 
 CHUNK = 1 << 16  # rows

@@ -93,7 +93,7 @@ def parse(content: bytes, name: str) -> Any:
             "the file is too large", where=name, expected=f"at most {MAX_MEMBERS:,} values"
         )
     try:
-        return parse_json(content, members=members, max_depth=MAX_DEPTH)
+        return parse_json(content, members=members, max_depth=MAX_DEPTH, tiny=False)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputFormatError("not UTF-8 text", where=f"{name}:{line}", expected="JSON") from None

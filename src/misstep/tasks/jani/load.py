@@ -18,13 +18,12 @@ from misstep.tasks.jani.edges import read_edges
 from misstep.tasks.jani.infix import Json, parse_condition
 from misstep.tasks.jani.model import read_model
 from misstep.tasks.jani.prism import is_prism, translate_prism
-from misstep.tasks.jani.property import as_safety, find_property, read_property
+from misstep.tasks.jani.property import GIVEN, as_safety, find_property, read_property
 from misstep.tasks.jani.task import JaniTask, OutOfBounds, Scale, Silent
 from misstep.tasks.jani.variables import named_cells
 from misstep.tasks.models.model import ModelInstance
 
 _OPTIONS = {"reach": "--unsafe", "start": "--start", "objective": "--goal"}
-GIVEN = "(given)"  # the name of the document of a property that the user gave beside the model
 
 
 def load_jani(

@@ -26,6 +26,7 @@ from misstep.tasks.jani.types import Type
 from misstep.tasks.jani.variables import Variable, flat
 
 State = tuple[bool | int | float, ...]
+GIVEN = "(given)"  # the name of the document of a property that the user gave beside the model
 MOST_STARTS = 2**21  # more than a file can list, unless it leaves the locations of automata open
 
 
@@ -43,11 +44,18 @@ def find_property(model: Cursor, choice: str | None, documents: Documents) -> Cu
     """The chosen property: by name, or from a file (`FILE` or `FILE#NAME`); by default the model's first."""
     if choice is None:
         return _pick(model, _candidates(model), None)
-    for candidate in _candidates(model):
-        if _name(candidate) == choice:
-            return _pick(model, [candidate], choice)
     file, _, name = choice.partition("#")
     path = Path(file)
+    # What the user gave has a name that a property of the model cannot take from it.
+    for candidate in _candidates(model) if choice != GIVEN else ():
+        if _name(candidate) == choice:
+            if documents.may_read(path) and str(path) not in documents.contents and path.is_file():
+                raise UsageError(
+                    f"both a property of the model and a file are called {choice!r}",
+                    where=model.where,
+                    expected=f"./{choice} for the file, or another folder for the property",
+                )
+            return _pick(model, [candidate], choice)
     if str(path) not in documents.contents and not (documents.may_read(path) and path.exists()):
         known = [_name(p) for p in _candidates(model)]
         raise UsageError(

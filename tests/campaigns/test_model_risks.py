@@ -1,0 +1,65 @@
+"""Risks in campaigns on models, of a policy that does otherwise when its risk is computed than in its runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.campaigns.models.risk import weigh_risks
+from misstep.campaigns.testing import test as run_campaign
+from support import jani
+from support.jani import bounded, destination, edge, op, pa, variable
+
+WALK = jani.model(
+    [variable("x", bounded(0, 5), 0)],
+    [
+        edge(
+            "a",
+            op("<", "x", 5),
+            destination({"x": op("+", "x", 1)}, 0.5),
+            destination({"x": 0}, 0.5),
+        ),
+        edge("b", True, destination({"x": 0})),
+    ],
+    prop=pa(op("=", "x", 5)),
+)
+
+
+class Wavering:
+    """Takes `a`; where it wavers, `b`."""
+
+    deterministic = True
+    wavers: frozenset[int] = frozenset()
+
+    def __call__(self, state: Any) -> str:
+        return "b" if state["x"] in self.wavers else "a"
+
+
+@pytest.mark.parametrize("place", [3, None])
+def test_a_policy_that_does_otherwise_than_in_its_runs(
+    place: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is said of its risk, and the records hold; the least risk does not depend on it."""
+    policy = Wavering()
+
+    def weighed(*given: Any) -> Any:
+        policy.wavers = frozenset(() if place is None else [place])
+        try:
+            return weigh_risks(*given)
+        finally:
+            policy.wavers = frozenset()
+
+    monkeypatch.setattr("misstep.campaigns.models.work.weigh_risks", weighed)
+    task = jani.task(WALK)
+    with run_campaign(task, policy, out=tmp_path / "found", runs=20, risk=True) as campaign:
+        risks = [record.run.risk for record in campaign.records]
+        assert risks
+        assert all(record.run.least_risk == (0, 0) for record in campaign.records)
+        said = any(
+            "answers differently than in its runs" in own for own in campaign.summary.remarks
+        )
+        assert campaign.replay().report.problems == []
+    assert all((own == (0, 1)) == (place is not None) for own in risks)
+    assert said == (place is not None)
