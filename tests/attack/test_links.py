@@ -132,6 +132,24 @@ def test_a_training_in_a_linked_folder(tmp_path: Path) -> None:
         Training.open_folder(folder)
 
 
+def test_the_settings_of_a_training_are_not_read_through_a_link(tmp_path: Path) -> None:
+    folder, secret = tmp_path / "training", tmp_path / "secret"
+    secret.write_text("what nobody else should see")
+    folder.mkdir()
+    (folder / "settings.json").symlink_to(secret)
+    with pytest.raises(InputFileError, match="symbolic link"):
+        Training.open_folder(folder)
+
+
+def test_links_that_come_while_a_training_runs(tmp_path: Path, precious: Path) -> None:
+    with Training.create(tmp_path / "training", {}) as folder:
+        for name in ("settings.json", "models/0000.npz"):
+            link("symbolic", precious, folder.path / name)
+        folder.write_settings()
+        folder.write_arrays("models/0000.npz", {})
+    assert precious.read_bytes() == PRECIOUS
+
+
 # -- the two functions that all of this stands on -------------------------------------------------
 
 

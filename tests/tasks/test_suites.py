@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,22 @@ def test_folders_that_are_none(lay: Lay, files: tuple[str, ...], message: str) -
         task_files(lay(*files))
     if len(files) > 1:
         assert "--suite" in str(caught.value)
+
+
+def test_a_folder_below_that_goes_while_it_is_searched(
+    lay: Lay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As below /, where every process has a folder for a while."""
+    folder, really = lay("a/x.txt"), os.scandir
+
+    def gone(path: str | os.PathLike[str]) -> object:
+        if Path(path).name == "a":
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return really(path)
+
+    monkeypatch.setattr(os, "scandir", gone)
+    with pytest.raises(InputFileError, match="there is no task in this folder"):
+        task_files(folder)
 
 
 def test_nested_folders(lay: Lay) -> None:

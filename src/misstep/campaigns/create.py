@@ -196,11 +196,12 @@ def write_text(path: Path, text: str) -> None:
 def read_config(folder: Path) -> str | None:
     """The text of the settings, or None if the file is gone."""
     path = folder / CONFIG_NAME
-    refuse_link(path, only_read=True)
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     try:
-        return read_bytes(path, _MAX_CONFIG_BYTES, "the settings of a campaign").decode()
+        return read_bytes(
+            path, _MAX_CONFIG_BYTES, "the settings of a campaign", follow=False
+        ).decode()
     except UnicodeDecodeError as error:
         raise InputFormatError("not UTF-8 text", where=str(path)) from error
 

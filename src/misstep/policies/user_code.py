@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os
 import stat
 import sys
 from collections.abc import Iterable
@@ -84,6 +85,8 @@ def file_digest(file: Path) -> str:
             raise InputFileError("this is not a file of usual size", where=str(file))
         digest = hashlib.sha256()
         with open(file, "rb", opener=not_waiting) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):  # put there since
+                raise InputFileError("this is not a regular file", where=str(file))
             while chunk := stream.read(1 << 20):
                 digest.update(chunk)
         return digest.hexdigest()

@@ -12,6 +12,7 @@ import glob
 import os
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from misstep.errors import InputFileError, UsageError
@@ -24,6 +25,7 @@ TAKES = (
     "file, what misstep.generate returns, or a task"
 )
 MODELS = (".jani", ".prism", ".nm", ".pm", ".sm")
+_LOOKED_INTO = 1000  # folders
 FOLDERS_UP = 3  # in which the domain of a problem is looked for
 WAYS = (
     "name the domain file first: DOMAIN.pddl PROBLEM.pddl, or DOMAIN.pddl --suite FOLDER for all problems "
@@ -155,6 +157,14 @@ def problems_in(folder: Path, *, below: bool = False) -> list[Path]:
     return sorted(file for file in files if file.is_file() and not is_domain(file))
 
 
+def _are_below(folder: Path) -> bool:
+    """Whether there are problems below. It only makes a message better, so a whole disk is not searched for it."""
+    for place, _, names in islice(os.walk(folder), _LOOKED_INTO):
+        if any(name.endswith(".pddl") and not is_domain(Path(place, name)) for name in names):
+            return True
+    return False
+
+
 def _in_folder(folder: Path) -> list[Path]:
     problems, models = problems_in(folder), sorted(folder.glob("*.jani"))
     if len(problems) + len(models) == 1:
@@ -170,7 +180,7 @@ def _in_folder(folder: Path) -> list[Path]:
             expected="domain.pddl and problem.pddl, or one model",
             hint=ALL_OF_THEM,
         )
-    if problems_in(folder, below=True):
+    if _are_below(folder):
         raise InputFileError(
             "the problems are in the folders below this one", where=str(folder), hint=ALL_OF_THEM
         )
