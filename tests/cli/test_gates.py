@@ -81,8 +81,14 @@ def test_the_gate_is_told_and_files_are_written(known: Path, tmp_path: Path) -> 
     files = {name: tmp_path / name for name in ("junit", "sarif", "markdown")}
     reports = [word for name, path in files.items() for word in (f"--{name}", path)]
     tested = ("--policy", "heuristic:ff", "--pool-from", known / "found", "-o", tmp_path / "o")
+    files["markdown"].touch()  # as build servers do
     shown = misstep("test", *tested, "--baseline", known / "known.json", *reports)
     assert shown.returncode == 0
+    again = misstep("test", "--resume", "-o", tmp_path / "o", "--fail-on", "errors", *reports)
+    assert again.returncode == 0, again.stderr  # older reports are replaced
+    shown = misstep(
+        *("test", "--resume", "-o", tmp_path / "o", "--baseline", known / "known.json", *reports)
+    )
     assert "\ngate     passed\nagainst  0 new, " in shown.stdout
     assert f"the baseline is of the policy {BAD}, but heuristic:ff is tested" in shown.stdout
     assert files["junit"].read_text().startswith("<?xml")
@@ -109,6 +115,9 @@ def test_a_finished_campaign_is_checked_again(known: Path) -> None:
         (["--baseline", "domain.pddl"], 31, "this is not a baseline"),
         (["--baseline", "broken.json"], 31, "it is not JSON at line 1, column 2"),
         (["--write-baseline", "domain.pddl"], 2, "this file is not a baseline"),
+        (["--junit", "domain.pddl"], 30, "the file exists and is not a report in JUnit XML"),
+        (["--sarif", "domain.pddl"], 30, "the file exists and is not a report in SARIF"),
+        (["--markdown", "domain.pddl"], 30, "the file exists and is not a summary of Misstep"),
         (["--junit", "absent/j.xml"], 30, "--junit cannot be written there"),
         (["--junit", "."], 30, "--junit cannot be written there"),
         (["--junit", "x", "--sarif", "x"], 2, "--junit and --sarif name the same file"),
