@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import shutil
 import sqlite3
 import sys
@@ -90,7 +91,7 @@ def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     """A connection without automatic transactions. Modes are those of SQLite: `ro`, `rw`, `rwc`, `ro&immutable=1`."""
     connection = sqlite3.connect(
-        f"file:{quote(str(path.resolve()))}?mode={mode}",
+        f"file:{quote(os.fsencode(path.resolve()))}?mode={mode}",
         uri=True,
         isolation_level=None,
         timeout=BUSY_SECONDS,

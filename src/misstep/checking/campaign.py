@@ -7,6 +7,7 @@ database is read in one transaction and never written.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -163,7 +164,10 @@ def _shared(path: Path) -> sqlite3.Connection | None:
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"file:{quote(str(path.resolve()))}?mode={mode}", uri=True, isolation_level=None, timeout=30
+        f"file:{quote(os.fsencode(path.resolve()))}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        timeout=30,
     )
 
 

@@ -150,7 +150,7 @@ class _AsItIs(SourceFileLoader):
 
 
 def _module_of_file(path: Path, home: Home) -> ModuleType:
-    name = f"misstep_user_policy_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:12]}"
+    name = f"misstep_user_policy_{hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputFileError("this is not a Python file", where=str(path), expected="FILE.py")
