@@ -241,6 +241,9 @@ def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> Non
                 expected="a file in a folder that exists",
                 hint=f"make the folder {path.parent}, or choose another place",
             )
+        # Its folder, because a file is replaced and not changed; a link is followed.
+        if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "no permission to write in this folder")
         if not path.is_file():
             return
         with path.open("rb") as file:

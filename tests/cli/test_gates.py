@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,17 @@ def test_what_is_wrong_is_said_before_any_work(
     assert (gripper / "domain.pddl").read_text() == before
     assert done.returncode == code
     assert text in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("option", ["--write-baseline", "--junit", "--sarif", "--markdown"])
+def test_a_folder_without_permission_is_noticed_before_any_work(
+    option: str, gripper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # who runs this may write everywhere
+    done = misstep("test", gripper, "--policy", "first", "-o", tmp_path / "o", option, "file")
+    assert done.returncode == 30
+    assert "file: cannot write: no permission to write in this folder" in done.stderr
     assert not (tmp_path / "o").exists()
 
 

@@ -141,11 +141,10 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
                 from misstep.comparison.baseline import refuse_others
 
                 refuse_others(path)
-            else:
-                from misstep.files import check_target
+            from misstep.files import check_target
 
-                kind, mark = REPORTS[name]
-                check_target(path, kind, _having(mark))
+            kind, mark = REPORTS.get(name, ("a baseline", b""))
+            check_target(path, kind, _having(mark))
             other = seen.setdefault(path.resolve(), option)
             if other != option:
                 raise UsageError(f"{other} and {option} name the same file", where=str(path))
