@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 import sys
 from io import StringIO
 from pathlib import Path
@@ -115,6 +116,17 @@ def test_no_name_makes_a_line_of_its_own(folder: Path) -> None:
         done = misstep(command, folder)
         assert done.returncode == 31
         assert "a task without a name on one line" in done.stderr
+
+
+def test_no_policy_or_source_makes_a_line_of_its_own(folder: Path, tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    shutil.copytree(folder, before)
+    for table, name in (("policy", "spec"), ("verdicts", "source")):
+        change(folder, f"UPDATE {table} SET {name} = {name} || char(10) || 'VALID'")
+    for command in (("explain", folder, "0"), ("compare", folder, before), ("records", folder)):
+        done = misstep(*command)
+        assert done.returncode in (0, 31), done.stderr
+        assert "VALID" not in (done.stdout + done.stderr).splitlines(), command
 
 
 def test_new_names_are_on_one_line(tmp_path: Path) -> None:
