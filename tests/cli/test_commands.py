@@ -213,7 +213,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["plan", "ok.sas", "-o", "/nowhere/plan"], 30, "/nowhere/plan: cannot write"),
     (["plan", "ok.sas", "--nonsense"], 2, "No such option: --nonsense"),
     (["plan"], 2, "Missing argument 'TASK...'"),
-    (["generate", "griper"], 2, "No such command 'griper'"),
+    (["generate", "griper"], 2, "no domain or model 'griper'; expected blocksworld, childsnack"),
     (
         ["generate", "gripper", "--balls", "0"],
         2,
