@@ -141,7 +141,8 @@ def not_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
-def _not_following(path: str, flags: int) -> int:
+def not_following(path: str, flags: int) -> int:
+    """The same for a file inside a folder of Misstep, which may be no symbolic link."""
     return not_waiting(path, flags | os.O_NOFOLLOW)
 
 
@@ -155,7 +156,7 @@ def read_bytes(path: Path, max_bytes: int, kind: str, *, follow: bool = True) ->
         # Check before opening, because opening a device may do something, and after it, because another process may
         # have put something else in its place.
         _refuse_strange(path.stat(follow_symlinks=follow), path, kind)
-        with open(path, "rb", opener=not_waiting if follow else _not_following) as file:
+        with open(path, "rb", opener=not_waiting if follow else not_following) as file:
             _refuse_strange(os.fstat(file.fileno()), path, kind)
             content = bytearray()
             # Read in pieces: for one large read Python allocates all the memory at once.
@@ -265,6 +266,7 @@ __all__ = [
     "check_beside",
     "check_target",
     "is_there",
+    "not_following",
     "not_waiting",
     "open_inside",
     "read_bytes",

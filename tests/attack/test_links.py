@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,6 +103,28 @@ def test_the_checker_follows_no_links(folder: Path, tmp_path: Path) -> None:
     (folder / "run.db").symlink_to(tmp_path / "elsewhere.db")
     with pytest.raises(InputFileError, match="symbolic link"):
         check_campaign(folder)
+
+
+@pytest.mark.parametrize("reader", ["the store", "the checker"])
+def test_a_link_that_comes_after_the_check(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    """Another process puts a link to another campaign of the user in the place of the database."""
+    from misstep.checking.campaign import check_campaign
+
+    other, really = tmp_path / "other.db", sqlite3.connect
+
+    def faster(place: str, **options: Any) -> Any:
+        if "run.db" in place and not other.exists():
+            (folder / "run.db").rename(other)
+            (folder / "run.db").symlink_to(other)
+        return really(place, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", faster)
+    read: Callable[[Path], object] = open_campaign if reader == "the store" else check_campaign
+    with pytest.raises(InputFileError, match="symbolic link"):
+        read(folder)
+    assert other.exists()
 
 
 # -- trainings ------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ def check_campaign(
     try:
         _check_files(path)
         with _opened(path) as connection:
+            _check_files(path)  # SQLite follows a link that another process has put there since
             return check_database(connection, progress, full=full)
     except CheckError as error:
         error.where = error.where or str(folder)
