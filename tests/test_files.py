@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from misstep.checking.files import read_text
 from misstep.errors import InputFileError
 from misstep.files import read_bytes, write_bytes
+from misstep.policies.user_code import file_digest
 
 
 def test_reading_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
@@ -59,3 +62,45 @@ def test_what_is_no_file_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(InputFileError, match="cannot write"):
         write_bytes(tmp_path / ("x" * 300), b"x")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["circle", "pipe"]
+
+
+def swapped_before_opening(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process is faster: what was checked is a pipe when it is opened."""
+    really = os.open
+
+    def faster(file: str, flags: int, mode: int = 0o777) -> int:
+        if not path.is_fifo():
+            path.unlink()
+            os.mkfifo(path)
+        return really(file, flags, mode)
+
+    monkeypatch.setattr(os, "open", faster)
+
+
+@pytest.mark.parametrize(
+    "read", [lambda path: read_bytes(path, 100, "a file"), read_text, file_digest]
+)
+def test_a_file_that_becomes_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], object]
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"text")
+    swapped_before_opening(path, monkeypatch)
+    with pytest.raises(InputFileError, match="not a regular file"):
+        read(path)
+
+
+def test_links_inside_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, link = tmp_path / "file", tmp_path / "link"
+    target.write_bytes(b"of the user")
+    link.symlink_to(target)
+    with pytest.raises(InputFileError, match="symbolic link"):
+        read_bytes(link, 100, "a file", follow=False)
+    found = target.stat()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", lambda *_, **__: found)  # so that the link comes later
+        with pytest.raises(InputFileError, match="symbolic link"):
+            read_bytes(link, 100, "a file", follow=False)
+    write_bytes(link, b"ours", follow=False)
+    assert not link.is_symlink()
+    assert (link.read_bytes(), target.read_bytes()) == (b"ours", b"of the user")

@@ -39,8 +39,26 @@ def _has_threads() -> bool:
     return any(own is not ours and not own.daemon for own in threading.enumerate())
 
 
+def _open_streams() -> None:
+    """Open the standard streams that are closed (`misstep ... >&-`, some cron jobs) on nothing.
+
+    Otherwise the next file that is opened would get the number of the stream, and all that is printed.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            if nothing != number:  # something has the number already
+                os.dup2(nothing, number)
+                os.close(nothing)
+            os.set_inheritable(number, True)
+            stream = open(number, mode, encoding="utf-8", errors="backslashreplace")  # noqa: PTH123, SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+
+
 def main() -> None:
     global _report
+    _open_streams()
     # If Ctrl-C is ignored at the start (`nohup`, a background job), it stays ignored.
     quiet = "--debug" not in sys.argv and (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -103,7 +103,7 @@ def check_beside(database: Path) -> None:
     for path in beside:
         refuse_link(path)
     try:
-        with beside[-1].open("rb") as file:
+        with os.fdopen(open_inside(beside[-1], os.O_RDONLY), "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL_MAGIC)))
             names = file.read() == _JOURNAL_MAGIC
     except FileNotFoundError:
@@ -138,20 +138,26 @@ def is_there(path: Path) -> bool:
 
 def not_waiting(path: str, flags: int) -> int:
     """An opener for `open`: a pipe, or a file of the system such as /proc/kmsg, would let us wait forever."""
-    return os.open(path, flags | os.O_NONBLOCK)
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
-def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
-    """The content of a file, or an error of one line. `kind` says what kind of file was expected."""
+def not_following(path: str, flags: int) -> int:
+    """The same for a file inside a folder of Misstep, which may be no symbolic link."""
+    return not_waiting(path, flags | os.O_NOFOLLOW)
+
+
+def read_bytes(path: Path, max_bytes: int, kind: str, *, follow: bool = True) -> bytes:
+    """The content of a file, or an error of one line. `kind` says what kind of file was expected.
+
+    `follow` is False for a file inside a folder of Misstep, which may be no symbolic link.
+    """
     name = str(path)
     try:
-        # Check before opening, because opening a device may do something.
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise InputFileError("this is a folder", where=name, expected=kind)
-        if not stat.S_ISREG(mode):
-            raise InputFileError("this is not a regular file", where=name, expected=kind)
-        with open(path, "rb", opener=not_waiting) as file:
+        # Check before opening, because opening a device may do something, and after it, because another process may
+        # have put something else in its place.
+        _refuse_strange(path.stat(follow_symlinks=follow), path, kind)
+        with open(path, "rb", opener=not_waiting if follow else not_following) as file:
+            _refuse_strange(os.fstat(file.fileno()), path, kind)
             content = bytearray()
             # Read in pieces: for one large read Python allocates all the memory at once.
             while len(content) <= max_bytes and (piece := file.read(_PIECE)):
@@ -165,7 +171,7 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     except ValueError as error:  # A null character in the path.
         raise InputFileError(f"not a path: {error}", where=repr(name)) from error
     except OSError as error:
-        if error.errno == errno.ELOOP:
+        if error.errno == errno.ELOOP and follow:
             raise InputFileError("symbolic links in a circle", where=name) from error
         raise InputFileError(f"cannot read: {reason(error)}", where=name) from error
     if len(content) > max_bytes:
@@ -178,16 +184,27 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     return bytes(content)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def _refuse_strange(found: os.stat_result, path: Path, kind: str) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise InputFileError("this is a folder", where=str(path), expected=kind)
+    if stat.S_ISLNK(found.st_mode):
+        _refuse_link(found, path)
+    if not stat.S_ISREG(found.st_mode):
+        raise InputFileError("this is not a regular file", where=str(path), expected=kind)
+
+
+def write_bytes(path: Path, content: bytes, *, follow: bool = True) -> None:
     """Write a file atomically: after a crash, a kill or on a full disk, either the old or the new file is there.
 
-    Only regular files are replaced. A device is refused, and a symbolic link is followed.
+    Only regular files are replaced. A device is refused, and a symbolic link is followed; inside a folder of Misstep
+    (`follow` is False) the link itself is replaced.
     """
     name = str(path)
     try:
-        path = Path(os.path.realpath(path))
-        if path.is_symlink():
-            raise InputFileError("symbolic links in a circle", where=name)
+        if follow:
+            path = Path(os.path.realpath(path))
+            if path.is_symlink():
+                raise InputFileError("symbolic links in a circle", where=name)
         if path.is_dir():
             raise InputFileError("this is a folder", where=name, expected="a file to write to")
         if path.exists() and not path.is_file():
@@ -225,6 +242,9 @@ def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> Non
                 expected="a file in a folder that exists",
                 hint=f"make the folder {path.parent}, or choose another place",
             )
+        # Its folder, because a file is replaced and not changed; a link is followed.
+        if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "no permission to write in this folder")
         if not path.is_file():
             return
         with path.open("rb") as file:
@@ -246,6 +266,7 @@ __all__ = [
     "check_beside",
     "check_target",
     "is_there",
+    "not_following",
     "not_waiting",
     "open_inside",
     "read_bytes",

@@ -7,6 +7,7 @@ import fcntl
 import multiprocessing
 import multiprocessing.synchronize
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -19,7 +20,7 @@ import pytest
 from misstep.campaigns.testing import test as run_campaign
 from misstep.errors import InputFileError, InputFormatError, ToolError
 from misstep.policies.load import load_policy
-from support.commands import misstep
+from support.commands import misstep, run
 from support.tasks import small_task
 
 LONG = "x" * 300
@@ -159,3 +160,32 @@ def test_no_copy_that_fills_the_disk(
         monkeypatch.setattr(campaign, "_shared", lambda _: None)
         with pytest.raises(InputFormatError, match="half of the disk"):
             campaign.check_campaign(folder)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(task: Path, tmp_path: Path, closed: str) -> None:
+    """What is printed must not go to a file that gets the number of the stream."""
+    (tmp_path / "p.py").write_text(
+        "import os\ndef act(state):\n    for place in (1, 2):\n        os.write(place, b'hello')\n"
+        "    return state.operators[0]\n"
+    )
+    command = [sys.executable, "-m", "misstep", "test", task, "--policy", "python:p.py:act"]
+    words = shlex.join(map(str, [*command, "--pool", "2", "-o", "found"]))
+    done = subprocess.run(["bash", "-c", f"{words} {closed}"], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 1, done.stderr
+    assert b"internal error" not in done.stderr
+    assert b"hello" not in (tmp_path / "found" / "run.lock").read_bytes()
+    assert run("replay", tmp_path / "found") == 0
+
+
+def test_a_folder_whose_name_is_not_text(
+    task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/f\xfcr"))
+    folder.mkdir()
+    shutil.copy(task, folder)
+    (folder / "p.py").write_text("def act(state):\n    return state.operators[0]\n")
+    monkeypatch.chdir(folder)
+    tested = ("test", "task.sas", "--policy", "python:p.py:act", "--pool", "2", "-o", "found")
+    assert run(*tested) == 1
+    assert run("replay", "found", "--rerun", "--trust-policy") == 0

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,6 +105,28 @@ def test_the_checker_follows_no_links(folder: Path, tmp_path: Path) -> None:
         check_campaign(folder)
 
 
+@pytest.mark.parametrize("reader", ["the store", "the checker"])
+def test_a_link_that_comes_after_the_check(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    """Another process puts a link to another campaign of the user in the place of the database."""
+    from misstep.checking.campaign import check_campaign
+
+    other, really = tmp_path / "other.db", sqlite3.connect
+
+    def faster(place: str, **options: Any) -> Any:
+        if "run.db" in place and not other.exists():
+            (folder / "run.db").rename(other)
+            (folder / "run.db").symlink_to(other)
+        return really(place, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", faster)
+    read: Callable[[Path], object] = open_campaign if reader == "the store" else check_campaign
+    with pytest.raises(InputFileError, match="symbolic link"):
+        read(folder)
+    assert other.exists()
+
+
 # -- trainings ------------------------------------------------------------------------------------
 
 
@@ -130,6 +155,24 @@ def test_a_training_in_a_linked_folder(tmp_path: Path) -> None:
     (folder / "models").symlink_to(outside)
     with pytest.raises(InputFileError, match="symbolic link"):
         Training.open_folder(folder)
+
+
+def test_the_settings_of_a_training_are_not_read_through_a_link(tmp_path: Path) -> None:
+    folder, secret = tmp_path / "training", tmp_path / "secret"
+    secret.write_text("what nobody else should see")
+    folder.mkdir()
+    (folder / "settings.json").symlink_to(secret)
+    with pytest.raises(InputFileError, match="symbolic link"):
+        Training.open_folder(folder)
+
+
+def test_links_that_come_while_a_training_runs(tmp_path: Path, precious: Path) -> None:
+    with Training.create(tmp_path / "training", {}) as folder:
+        for name in ("settings.json", "models/0000.npz"):
+            link("symbolic", precious, folder.path / name)
+        folder.write_settings()
+        folder.write_arrays("models/0000.npz", {})
+    assert precious.read_bytes() == PRECIOUS
 
 
 # -- the two functions that all of this stands on -------------------------------------------------

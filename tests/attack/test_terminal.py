@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
+import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from misstep.campaigns.rows import MOST_LETTERS, clean
 from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.campaign import check_campaign
+from misstep.cli.arguments import user_trusts
 from misstep.cli.plain import to_json
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.escaping import escaped
@@ -114,6 +118,17 @@ def test_no_name_makes_a_line_of_its_own(folder: Path) -> None:
         assert "a task without a name on one line" in done.stderr
 
 
+def test_no_policy_or_source_makes_a_line_of_its_own(folder: Path, tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    shutil.copytree(folder, before)
+    for table, name in (("policy", "spec"), ("verdicts", "source")):
+        change(folder, f"UPDATE {table} SET {name} = {name} || char(10) || 'VALID'")
+    for command in (("explain", folder, "0"), ("compare", folder, before), ("records", folder)):
+        done = misstep(*command)
+        assert done.returncode in (0, 31), done.stderr
+        assert "VALID" not in (done.stdout + done.stderr).splitlines(), command
+
+
 def test_new_names_are_on_one_line(tmp_path: Path) -> None:
     task = small_task("gripper-4")
     task = Task(task.sas, name="p\nVALID")
@@ -123,3 +138,30 @@ def test_new_names_are_on_one_line(tmp_path: Path) -> None:
     document["variables"][0]["name"] += "\nVALID"
     with pytest.raises(InputFormatError, match="line break"):
         load_task(write(document, folder=tmp_path))
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def asked(spec: str, answer: str, monkeypatch: pytest.MonkeyPatch) -> tuple[bool, str]:
+    """The user's answer to the question whether a policy may run, and what the question showed."""
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    monkeypatch.setattr(sys, "stderr", shown)
+    trusts = user_trusts(False)
+    assert callable(trusts)
+    return trusts(spec), shown.getvalue()
+
+
+def test_no_policy_asks_its_own_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy that ends in empty lines and another question would be asked about in its place."""
+    question = "The folder names a policy that runs code: python:policy.py:act"
+    trusted, shown = asked("exec:evil" + "\n" * 80 + question, "n\n", monkeypatch)
+    assert not trusted
+    assert shown.count("\n") == 1
+    assert "runs code: exec:evil\\x0a\\x0a" in shown
+    for filler in (" ", "x", "\u3000"):
+        assert asked("exec:evil" + filler * 2000 + question, "y\n", monkeypatch) == (False, "")
+    assert asked("exec:mine", "y\n", monkeypatch)[0]

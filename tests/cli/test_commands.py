@@ -66,6 +66,20 @@ def test_plan(gripper: Path, tmp_path: Path, search: str) -> None:
     assert shown.stdout == file.read_text()
 
 
+def test_a_plan_replaces_nothing_but_a_plan(gripper: Path, tmp_path: Path) -> None:
+    """`-o` before the files of the task is a slip that must not cost the domain."""
+    for file in gripper.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    domain = (tmp_path / "domain.pddl").read_bytes()
+    done = misstep("plan", "-o", "domain.pddl", "problem.pddl", cwd=tmp_path)
+    assert done.returncode == 30
+    assert "domain.pddl: the file exists and is not a plan" in done.stderr
+    assert (tmp_path / "domain.pddl").read_bytes() == domain
+    for older in ("", "; found by hand\n\n(noop) ; rest\n", "; no step\n"):
+        (tmp_path / "plan").write_text(older)
+        assert misstep("plan", gripper, "-o", tmp_path / "plan").returncode == 0
+
+
 def test_plan_from_another_state_and_below_a_bound(gripper: Path) -> None:
     at_goal = "at-robot(room-b), free(left), free(right), " + ", ".join(
         f"at(ball{i}, room-b)" for i in range(1, 5)
@@ -199,7 +213,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["plan", "ok.sas", "-o", "/nowhere/plan"], 30, "/nowhere/plan: cannot write"),
     (["plan", "ok.sas", "--nonsense"], 2, "No such option: --nonsense"),
     (["plan"], 2, "Missing argument 'TASK...'"),
-    (["generate", "griper"], 2, "No such command 'griper'"),
+    (["generate", "griper"], 2, "no domain or model 'griper'; expected blocksworld, childsnack"),
     (
         ["generate", "gripper", "--balls", "0"],
         2,

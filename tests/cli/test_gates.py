@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -81,8 +82,14 @@ def test_the_gate_is_told_and_files_are_written(known: Path, tmp_path: Path) -> 
     files = {name: tmp_path / name for name in ("junit", "sarif", "markdown")}
     reports = [word for name, path in files.items() for word in (f"--{name}", path)]
     tested = ("--policy", "heuristic:ff", "--pool-from", known / "found", "-o", tmp_path / "o")
+    files["markdown"].touch()  # as build servers do
     shown = misstep("test", *tested, "--baseline", known / "known.json", *reports)
     assert shown.returncode == 0
+    again = misstep("test", "--resume", "-o", tmp_path / "o", "--fail-on", "errors", *reports)
+    assert again.returncode == 0, again.stderr  # older reports are replaced
+    shown = misstep(
+        *("test", "--resume", "-o", tmp_path / "o", "--baseline", known / "known.json", *reports)
+    )
     assert "\ngate     passed\nagainst  0 new, " in shown.stdout
     assert f"the baseline is of the policy {BAD}, but heuristic:ff is tested" in shown.stdout
     assert files["junit"].read_text().startswith("<?xml")
@@ -109,6 +116,9 @@ def test_a_finished_campaign_is_checked_again(known: Path) -> None:
         (["--baseline", "domain.pddl"], 31, "this is not a baseline"),
         (["--baseline", "broken.json"], 31, "it is not JSON at line 1, column 2"),
         (["--write-baseline", "domain.pddl"], 2, "this file is not a baseline"),
+        (["--junit", "domain.pddl"], 30, "the file exists and is not a report in JUnit XML"),
+        (["--sarif", "domain.pddl"], 30, "the file exists and is not a report in SARIF"),
+        (["--markdown", "domain.pddl"], 30, "the file exists and is not a summary of Misstep"),
         (["--junit", "absent/j.xml"], 30, "--junit cannot be written there"),
         (["--junit", "."], 30, "--junit cannot be written there"),
         (["--junit", "x", "--sarif", "x"], 2, "--junit and --sarif name the same file"),
@@ -124,6 +134,17 @@ def test_what_is_wrong_is_said_before_any_work(
     assert (gripper / "domain.pddl").read_text() == before
     assert done.returncode == code
     assert text in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("option", ["--write-baseline", "--junit", "--sarif", "--markdown"])
+def test_a_folder_without_permission_is_noticed_before_any_work(
+    option: str, gripper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # who runs this may write everywhere
+    done = misstep("test", gripper, "--policy", "first", "-o", tmp_path / "o", option, "file")
+    assert done.returncode == 30
+    assert "file: cannot write: no permission to write in this folder" in done.stderr
     assert not (tmp_path / "o").exists()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from misstep.cli.wording import as_typed, plain_usage, refuse_empty
+from misstep.cli.wording import as_typed, plain_usage, refuse_unreadable
 from misstep.errors import UsageError
 from support.commands import misstep
 
@@ -63,8 +63,16 @@ def test_what_the_parser_says(message: str, told: tuple[str, str] | None) -> Non
 @pytest.mark.parametrize("typed", [["--oracle", ""], ["--oracle="], ["-o", ""]])
 def test_an_empty_value_is_not_the_default(typed: list[str]) -> None:
     with pytest.raises(UsageError, match="is empty"):
-        refuse_empty(["retest", "found", *typed])
-    refuse_empty(["retest", "found", "--oracle", "exact", "--json"])
+        refuse_unreadable(["retest", "found", *typed])
+    refuse_unreadable(["retest", "found", "--oracle", "exact", "--json"])
+
+
+def test_words_that_are_not_text(tmp_path: Path) -> None:
+    done = misstep("test", tmp_path, "--policy", "plan:p\udcff", "-o", "found")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "misstep: 'plan:p\\udcff' has bytes that are not text; expected text in utf-8; rename the file or folder\n"
+    )
 
 
 def test_the_parser_still_speaks_as_the_translation_expects(tmp_path: Path) -> None:

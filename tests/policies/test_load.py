@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from misstep.checking import parse_sas, read_plan, validate_plan
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.planning import plan
 from misstep.policies.conformance import check_policy
@@ -131,6 +132,44 @@ def test_bad_python_files(tmp_path: Path, text: str, name: str, message: str) ->
     with pytest.raises(InputFormatError) as caught:
         load_policy(f"python:{file}:{name}", small_task("gripper-4"))
     assert message in str(caught.value)
+
+
+def test_a_plan_that_comes_back_to_a_state_is_followed_to_its_end(tmp_path: Path) -> None:
+    task = small_task("gripper-4")
+    found = plan(task)
+    file = tmp_path / "plan"
+    file.write_text("(move room-a room-b)\n(move room-b room-a)\n" * 2 + found.text)
+    trace = run_once(load_policy(f"plan:{file}", task), task.initial_state)
+    assert (trace.outcome, trace.cost) == ("goal", found.cost)
+
+
+STEP = "(move room-a room-b)"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(STEP, f"\n{STEP}\r\n\n", "  ( MOVE\troom-a  room-b ) ; go", f"; cost = 1\n{STEP}", ""),
+        *(STEP[1:-1], STEP[:-1], STEP[1:], f"({STEP})", STEP * 2, "()", "(", f"{STEP} 1", f"0: {STEP}"),
+        *(f"{STEP}\v{STEP}", f"{STEP}\u2028", f"{STEP}\x85", f"\x1c{STEP}", f"\ufeff{STEP}", f"{STEP}\0"),
+        *(STEP.replace(" ", "\xa0"), STEP.replace("room", "ro\u03bfm"), STEP.replace("m", "\uff4d")),
+        *(b"; \xff\n" + STEP.encode(), STEP.encode() + b"\xff"),
+    ],
+)  # fmt: skip
+def test_the_checker_reads_a_plan_likewise(tmp_path: Path, content: str | bytes) -> None:
+    task = small_task("gripper-4")
+    file = tmp_path / "plan"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    try:
+        steps = len(run_once(load_policy(f"plan:{file}", task), task.initial_state).operators)
+    except InputFormatError:
+        steps = -1
+    try:
+        report = validate_plan(parse_sas(task.sas.decode()), read_plan(file))
+        theirs = -1 if report.failed_step else report.steps
+    except InputFormatError:
+        theirs = -1
+    assert steps == theirs
 
 
 def test_errors_show_little_of_a_file_that_is_no_plan(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,41 @@ def test_folders_that_are_none(lay: Lay, files: tuple[str, ...], message: str) -
         task_files(lay(*files))
     if len(files) > 1:
         assert "--suite" in str(caught.value)
+
+
+def refused(name: str, error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking into folders of this name fails."""
+    really = os.scandir
+
+    def scandir(path: str | os.PathLike[str]) -> object:
+        if Path(path).name == name:
+            error.filename = str(path)
+            raise error
+        return really(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+
+def test_a_folder_below_that_goes_while_it_is_searched(
+    lay: Lay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As below /, where every process has a folder for a while."""
+    folder = lay("a/x.txt")
+    refused("a", FileNotFoundError(2, "No such file or directory"), monkeypatch)
+    with pytest.raises(InputFileError, match="there is no task in this folder"):
+        task_files(folder)
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_one(
+    lay: Lay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = lay("domain.pddl", "a/p1.pddl", "b/p2.pddl")
+    refused("a", PermissionError(13, "Permission denied"), monkeypatch)
+    for find in (task_files, tasks_of):
+        with pytest.raises(InputFileError, match="a: cannot read this folder: Permission denied"):
+            find(folder / "a")
+    with pytest.raises(InputFileError, match="a: cannot read this folder: Permission denied"):
+        tasks_of(folder)  # whose tasks would be too few
 
 
 def test_nested_folders(lay: Lay) -> None:

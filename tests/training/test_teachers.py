@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from misstep.errors import BudgetLimitError, ToolError, UsageError
+from misstep.planning import plan
 from misstep.tasks.task import Task
 from misstep.training.samples import Sample, Samples
 from misstep.training.teachers import (
@@ -124,6 +125,9 @@ def test_bad_commands(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="cannot be started"):
         CommandTeacher(task, str(tmp_path / "none") + " {sas}").lesson(task.initial_state)
     assert CommandTeacher(task, "true {sas}").lesson(task.initial_state) is None
+    (tmp_path / "commented").write_text(plan(task).text.replace(")\n", ") ; a step\n"))
+    commented = CommandTeacher(task, f"sh -c 'cat {tmp_path}/commented' {{sas}}")
+    assert commented.lesson(task.initial_state) is not None
     slow = CommandTeacher(task, "sh -c 'sleep 60' {sas}", seconds=0.05)
     assert slow.lesson(task.initial_state) is None
     name = task.operator_name(task.applicable(task.initial_state)[0])

@@ -193,14 +193,26 @@ def write_text(path: Path, text: str) -> None:
         raise InputFileError(f"cannot write: {reason(error)}", where=str(path)) from error
 
 
+def remove_config(folder: Path) -> None:
+    try:
+        (folder / CONFIG_NAME).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputFileError(
+            f"cannot write to this folder: {reason(error)}",
+            where=str(folder),
+            hint="change its permissions",
+        ) from error
+
+
 def read_config(folder: Path) -> str | None:
     """The text of the settings, or None if the file is gone."""
     path = folder / CONFIG_NAME
-    refuse_link(path, only_read=True)
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     try:
-        return read_bytes(path, _MAX_CONFIG_BYTES, "the settings of a campaign").decode()
+        return read_bytes(
+            path, _MAX_CONFIG_BYTES, "the settings of a campaign", follow=False
+        ).decode()
     except UnicodeDecodeError as error:
         raise InputFormatError("not UTF-8 text", where=str(path)) from error
 
@@ -240,5 +252,6 @@ __all__ = [
     "read_config",
     "refuse_links",
     "remove",
+    "remove_config",
     "write_text",
 ]

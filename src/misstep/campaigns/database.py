@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import shutil
 import sqlite3
 import sys
@@ -16,6 +17,7 @@ from urllib.parse import quote
 
 from misstep.campaigns.schema import definitions
 from misstep.errors import InputFileError, InputFormatError, MisstepError
+from misstep.files import not_following, refuse_link
 
 # How long a statement waits for another program that has the database locked.
 BUSY_SECONDS = 20.0
@@ -90,12 +92,14 @@ def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     """A connection without automatic transactions. Modes are those of SQLite: `ro`, `rw`, `rwc`, `ro&immutable=1`."""
     connection = sqlite3.connect(
-        f"file:{quote(str(path.resolve()))}?mode={mode}",
+        f"file:{quote(os.fsencode(path.resolve()))}?mode={mode}",
         uri=True,
         isolation_level=None,
         timeout=BUSY_SECONDS,
     )
     try:
+        # SQLite follows a link that another process has put there since the file was looked at.
+        refuse_link(path, only_read=True)
         restrict(connection)
     except BaseException:
         connection.close()
@@ -174,9 +178,9 @@ def check_file(path: Path) -> None:
     """
     try:
         logged = has_log(path)
-        with path.open("rb") as file:
+        with open(path, "rb", opener=not_following) as file:
             header = file.read(100)
-        size = path.stat().st_size
+            size = os.fstat(file.fileno()).st_size
         logged = logged or has_log(path)
     except OSError as error:
         raise InputFileError(f"cannot read: {error.strerror}", where=str(path)) from error

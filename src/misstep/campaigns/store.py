@@ -48,6 +48,7 @@ from misstep.campaigns.create import (
     prepare,
     read_config,
     refuse_links,
+    remove_config,
     write_text,
 )
 from misstep.campaigns.database import (
@@ -442,7 +443,7 @@ class Store(Transactions):
         than those stored would be taken for one that the user has changed.
         """
         if self.folder is not None:
-            (self.folder / CONFIG_NAME).unlink(missing_ok=True)
+            remove_config(self.folder)
         self.set_meta("config", to_toml(config))
 
     def write_config(self) -> None:

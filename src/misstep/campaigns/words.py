@@ -14,6 +14,7 @@ from misstep.campaigns.records import (
     interval_text,
 )
 from misstep.campaigns.worst import counted
+from misstep.escaping import written_out
 from misstep.faults.diff import Segment
 from misstep.faults.repair import Repair
 from misstep.tasks.jani.task import JaniTask
@@ -56,7 +57,7 @@ def _of_task(explanation: Explanation, task: Task, columns: int | None) -> Itera
     run = record.run
     cost = str(run.cost) if run.outcome == "goal" else f"{run.outcome} after {run.cost}"
     best = None if record.bounds is None else record.bounds[1]
-    found = f"found by {record.source}" if record.source else "known from other states"
+    found = f"found by {written_out(record.source)}" if record.source else "known from other states"
     yield f"{record.id}: {headline(record)}, {found}"
     yield f"The policy: {cost}. Possible: {best}."
     yield from _belongs(record)

@@ -7,6 +7,7 @@ database is read in one transaction and never written.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -37,6 +38,7 @@ def check_campaign(
     try:
         _check_files(path)
         with _opened(path) as connection:
+            _check_files(path)  # SQLite follows a link that another process has put there since
             return check_database(connection, progress, full=full)
     except CheckError as error:
         error.where = error.where or str(folder)
@@ -163,7 +165,10 @@ def _shared(path: Path) -> sqlite3.Connection | None:
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"file:{quote(str(path.resolve()))}?mode={mode}", uri=True, isolation_level=None, timeout=30
+        f"file:{quote(os.fsencode(path.resolve()))}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        timeout=30,
     )
 
 

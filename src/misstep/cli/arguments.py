@@ -11,9 +11,12 @@ import typer
 
 from misstep.cli.output import search_progress
 from misstep.errors import UsageError
+from misstep.escaping import written_out
 
 if TYPE_CHECKING:
     from misstep.tasks.task import Task
+
+MOST_ASKED = 1000  # characters of a policy that somebody is asked about: it must fit on the screen with the question
 
 TaskPaths = Annotated[
     list[Path],
@@ -99,9 +102,13 @@ def user_trusts(trust_policy: bool) -> bool | Callable[[str], bool]:
     answers: dict[str, bool] = {}
 
     def ask(spec: str) -> bool:
+        # On one line, and all of it: after a page of empty lines, another question could stand in its place.
+        shown = written_out(spec)
+        if len(shown) > MOST_ASKED:
+            return False
         if spec not in answers:
             what = "an oracle" if spec.startswith("--oracle ") else "a policy"
-            sys.stderr.write(f"The folder names {what} that runs code: {spec}\n")
+            sys.stderr.write(f"The folder names {what} that runs code: {shown}\n")
             sys.stderr.write("Run it with your permissions? [y/N] ")
             sys.stderr.flush()
             answers[spec] = sys.stdin.readline().strip().lower() in ("y", "yes")

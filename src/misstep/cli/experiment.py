@@ -138,7 +138,7 @@ def experiment_command(context: typer.Context, what: What, how: How, kept: Kept)
 
     Built in are ps (safety testing), p22, p23 and p24 (oracles and fuzzing for planning tasks), p25 (testing in policy
     training), policies (trains one for every domain), and studies of our own: online, defaults, guidance, loop,
-    from-bugs, p24-differences, p24-heads.
+    from-bugs, p24-differences, p24-heads, p24-oracles.
     Everything is kept in DIR: after Ctrl-C, or any kill, the same command continues. The report is in DIR/report.
 
     Example: misstep experiment ps --scale smoke --jobs 2 --out ps

@@ -12,7 +12,7 @@ A verb takes the group `Gates`, calls `prepare` before any work, so that a wrong
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from misstep.comparison.gates import Gate, GateResult, Retested
     from misstep.tasks.load import AnyTask
 
-FILES = ("write_baseline", "junit", "sarif", "markdown")
+# Reports, and what an older one has in it: a file without it is another one, which is not overwritten.
+REPORTS = {
+    "junit": ("a report in JUnit XML", b"<testsuite"),
+    "sarif": ("a report in SARIF", b"sarif"),
+    "markdown": ("a summary of Misstep", b"## Misstep: "),
+}
+FILES = ("write_baseline", *REPORTS)
 
 
 @dataclass(frozen=True)
@@ -135,9 +141,17 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
                 from misstep.comparison.baseline import refuse_others
 
                 refuse_others(path)
+            from misstep.files import check_target
+
+            kind, mark = REPORTS.get(name, ("a baseline", b""))
+            check_target(path, kind, _having(mark))
             other = seen.setdefault(path.resolve(), option)
             if other != option:
                 raise UsageError(f"{other} and {option} name the same file", where=str(path))
+
+
+def _having(mark: bytes) -> Callable[[bytes], bool]:
+    return lambda start: mark in start
 
 
 @dataclass(frozen=True)

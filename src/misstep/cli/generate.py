@@ -39,6 +39,12 @@ class Generators(TyperGroup):
         formatter.write_paragraph()
         formatter.write_text("Example: misstep generate beluga --racks 2 -o model.jani")
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        known = [*DOMAINS, *MODELS]
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise UsageError(f"no domain or model {args[0]!r:.80}", expected=", ".join(known))
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     cls=Generators, help=VERBS["generate"].help, add_completion=False, rich_markup_mode=None

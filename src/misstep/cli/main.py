@@ -23,7 +23,7 @@ from misstep.cli.failure import close_output, tell
 from misstep.cli.output import keep_output_clean
 from misstep.cli.plain import plain_output
 from misstep.cli.verbs import KEPT_BY_SHELL, RootGroup, show_help
-from misstep.cli.wording import as_typed, plain_usage, refuse_empty
+from misstep.cli.wording import as_typed, plain_usage, refuse_unreadable
 from misstep.errors import (
     InputFileError,
     Interrupted,
@@ -105,7 +105,7 @@ def _run(arguments: list[str]) -> Any:
 
             os.environ[KEPT_BY_SHELL] = joined_at_colons(os.environ)
     else:
-        refuse_empty(arguments)
+        refuse_unreadable(arguments)
     try:
         code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
     except UsageError as error:
@@ -175,7 +175,7 @@ def _guarded(
     except MemoryError:
         if debug:
             raise
-        error = MemoryLimitError("out of memory", hint="try a smaller task or --memory-limit")
+        error = MemoryLimitError("out of memory", hint="try a smaller task")
     except TyperException as problem:
         if debug:
             raise
@@ -189,7 +189,7 @@ def _guarded(
         if debug:
             raise
         if problem.filename is None:  # the error is about a stream, or the disk is full
-            error = InputFileError(f"cannot write: {reason(problem)}", hint="is the disk full?")
+            error = InputFileError(f"cannot write: {reason(problem)}")
             close_output()
         else:
             error = InputFileError(reason(problem), where=str(problem.filename))

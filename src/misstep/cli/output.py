@@ -95,9 +95,7 @@ def say(*lines: object, flush: bool = False) -> None:
 
 def remark(text: str) -> None:
     """Print a note on standard error, below what was printed before it, also where both streams go to one file."""
-    flush = getattr(sys.stdout, "flush", None)  # None: standard output is closed
-    if flush is not None:
-        flush()
+    sys.stdout.flush()
     width = columns(sys.stderr)
     sys.stderr.write(f"{text if width is None else fitted(text, width)}\n")
 

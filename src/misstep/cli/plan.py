@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
@@ -27,7 +28,7 @@ from misstep.errors import (
     TimeLimitError,
     UndecidedError,
 )
-from misstep.files import write_bytes
+from misstep.files import check_target, write_bytes
 from misstep.planning import SEARCHES, PlanResult, plan
 from misstep.tasks.task import Task
 
@@ -63,6 +64,8 @@ def plan_command(
     Example: misstep plan domain.pddl problem.pddl --search gbfs-ff -o some.plan
     """
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_expansions=max_expansions)
+    if output is not None:
+        check_target(output, "a plan", _begins_plan)
     loaded = read_task(task, keep_unimportant)
     start = loaded.initial_state if state is None else loaded.parse_state(state)
     began = monotonic()
@@ -95,6 +98,13 @@ def plan_command(
     elif result.status == "plan" and output is None:
         print(result.text, end="")
     return _report(loaded, result, search, bound, seconds, as_json)
+
+
+def _begins_plan(start: bytes) -> bool:
+    """Whether the first line that is no comment is a step; that of a PDDL file has parentheses inside."""
+    lines = (line.partition(b";")[0].strip() for line in start.split(b"\n"))
+    first = next(filter(None, lines), b"()")
+    return re.fullmatch(rb"\([^()]*\)", first) is not None
 
 
 def _check(task: Task, result: PlanResult, start: tuple[int, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 from misstep.errors import UsageError
@@ -18,9 +19,18 @@ _EXPECTED = (
 )
 
 
-def refuse_empty(arguments: Sequence[str]) -> None:
-    """Refuses an option with an empty value, such as from an unset shell variable: it does not mean the default."""
+def refuse_unreadable(arguments: Sequence[str]) -> None:
+    """Refuses an option with an empty value, such as from an unset shell variable: it does not mean the default.
+
+    Also refuses words that are not text, which names of files may be: neither settings nor records can hold them.
+    """
     for place, word in enumerate(arguments):
+        if not word.isprintable() and re.search("[\ud800-\udfff]", word):
+            raise UsageError(
+                f"{word!r:.200} has bytes that are not text",
+                expected=f"text in {sys.getfilesystemencoding()}",
+                hint="rename the file or folder",
+            )
         is_empty = arguments[place + 1 : place + 2] == [""] or word.endswith("=")
         if re.match("--?[a-z]", word) and is_empty:
             raise UsageError(
@@ -82,4 +92,4 @@ def plain_usage(message: str, arguments: Sequence[str]) -> tuple[str, str | None
     return message, None
 
 
-__all__ = ["as_typed", "plain_usage", "refuse_empty"]
+__all__ = ["as_typed", "plain_usage", "refuse_unreadable"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from misstep.campaigns.records import KINDS
 from misstep.comparison.changes import CHANGES
 from misstep.comparison.statistics import SIGNIFICANT
+from misstep.escaping import written_out
 from misstep.fitting import fitted, paragraph
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _heading(found: Comparison, width: int | None) -> Iterator[str]:
         rows = [[name, *map(_short, values)] for name, values in shown.items()]
         yield from table(["", *(side.label for side in sides)], rows, width)
     if "policy" not in found.differs:
-        yield f"policy: {sides[0].policy}"
+        yield f"policy: {written_out(sides[0].policy)}"
 
 
 def _in_words(differs: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -181,7 +182,7 @@ def table(
 
 
 def _short(value: object) -> str:
-    text = "none" if value is None else str(value)
+    text = "none" if value is None else written_out(str(value))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 

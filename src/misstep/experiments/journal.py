@@ -23,7 +23,7 @@ def read_journal(file: Path) -> dict[str, Any]:
     refuse_link(file)
     if not file.exists():
         return {}
-    content = read_bytes(file, MAX_BYTES, "the results of a unit")
+    content = read_bytes(file, MAX_BYTES, "the results of a unit", follow=False)
     whole = content[: content.rfind(b"\n") + 1]
     found: dict[str, Any] = {}
     for number, line in enumerate(whole.splitlines(), start=1):

@@ -6,6 +6,8 @@ They need no training and no optional package, and serve as baselines and exampl
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -88,33 +90,64 @@ def load_optimal(argument: str, task: Task) -> Policy:
 
 
 def load_plan(argument: str, task: Task) -> Policy:
-    """Follows a plan from the initial state, and has no action anywhere else."""
+    """Follows a plan from the initial state, and has no action anywhere else.
+
+    A plan may come back to a state. The policy has one decision there: that of the last time, which leads to the end.
+    """
     path = Path(argument)
     content = read_bytes(path, MAX_PLAN_BYTES, "a plan file")
-    states, operators = [], []
+    text = _decoded(content, path)
+    decisions: dict[tuple[int, ...], int] = {}
+    named: dict[str, tuple[int, ...]] = {}  # a long plan takes the same steps again and again
     state = task.initial_state
-    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
-        text = line.split(";")[0].strip()
-        if not text:
-            continue
+    for place, step in _steps(text):
         try:
-            operator = task.resolve(text, state)
-            states.append(state.values)
-            operators.append(operator)
-            state = task.apply(state, operator)
+            if step not in named:
+                named[step] = _operators(step, task)
+            operator = task.first_applicable(named[step], state)
+            after = task.apply(state, operator)
         except (UsageError, ValueError) as error:
+            line = text.count("\n", 0, place) + 1
             raise InputFormatError(
                 f"this is not a plan for {task.name}: {excerpt(str(error), 160)}",
-                where=f"{path}:{number}",
+                where=f"{path}:{line}",
+                expected="(operator arguments) or a comment after ;",
             ) from None
+        decisions[state.values] = operator
+        state = after
     table = _core.table_policy(
         task,
-        np.array(states, dtype=np.int32).reshape(len(states), task.variable_count),
-        np.array(operators, dtype=np.int32),
+        np.array(list(decisions), dtype=np.int32).reshape(len(decisions), task.variable_count),
+        np.array(list(decisions.values()), dtype=np.int32),
     )
     policy = NativePolicy(task, table, chooses=False)
     policy.digest = hashlib.sha256(content).hexdigest()
     return policy
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputFormatError(
+            f"byte 0x{content[error.start]:02x} is not text",
+            where=f"{path}:{line}",
+            expected="UTF-8",
+        ) from None
+
+
+def _steps(text: str) -> Iterator[tuple[int, str]]:
+    """The steps of a plan, each with the place of its line in the text. The independent checker reads it likewise."""
+    for line in re.finditer(r"[^\n]+", text):
+        if step := line[0].partition(";")[0].strip():
+            yield line.start(), step
+
+
+def _operators(step: str, task: Task) -> tuple[int, ...]:
+    if re.fullmatch(r"\([^()]*\)", step) is None:
+        raise UsageError(f"found {step!r:.100}")
+    return task.operators_named(step)
 
 
 def parse_seed(text: str, where: str) -> int:

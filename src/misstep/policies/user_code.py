@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os
 import stat
 import sys
 from collections.abc import Iterable
@@ -84,6 +85,8 @@ def file_digest(file: Path) -> str:
             raise InputFileError("this is not a file of usual size", where=str(file))
         digest = hashlib.sha256()
         with open(file, "rb", opener=not_waiting) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):  # put there since
+                raise InputFileError("this is not a regular file", where=str(file))
             while chunk := stream.read(1 << 20):
                 digest.update(chunk)
         return digest.hexdigest()
@@ -147,7 +150,7 @@ class _AsItIs(SourceFileLoader):
 
 
 def _module_of_file(path: Path, home: Home) -> ModuleType:
-    name = f"misstep_user_policy_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:12]}"
+    name = f"misstep_user_policy_{hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputFileError("this is not a Python file", where=str(path), expected="FILE.py")

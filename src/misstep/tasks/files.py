@@ -12,7 +12,9 @@ import glob
 import os
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import NoReturn
 
 from misstep.errors import InputFileError, UsageError
 from misstep.files import reason
@@ -24,6 +26,7 @@ TAKES = (
     "file, what misstep.generate returns, or a task"
 )
 MODELS = (".jani", ".prism", ".nm", ".pm", ".sm")
+_LOOKED_INTO = 1000  # folders
 FOLDERS_UP = 3  # in which the domain of a problem is looked for
 WAYS = (
     "name the domain file first: DOMAIN.pddl PROBLEM.pddl, or DOMAIN.pddl --suite FOLDER for all problems "
@@ -151,12 +154,34 @@ def _possible_domains(problem: Path) -> Iterator[Path]:
 
 def problems_in(folder: Path, *, below: bool = False) -> list[Path]:
     """The problem files of a folder, in order; with `below`, also those of its subfolders."""
-    files = folder.rglob("*.pddl") if below else folder.glob("*.pddl")
-    return sorted(file for file in files if file.is_file() and not is_domain(file))
+    files = files_in(folder, ".pddl", below=below)
+    return [file for file in files if not is_domain(file)]
+
+
+def files_in(folder: Path, end: str, *, below: bool = False) -> list[Path]:
+    """Files whose names end so, in order. A folder that cannot be read is an error: its tasks would be missing."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise InputFileError(f"cannot read this folder: {reason(error)}", where=str(error.filename))
+
+    found = []
+    for place, _, names in os.walk(folder, onerror=refuse):
+        found += [Path(place, name) for name in names if name.endswith(end)]
+        if not below:
+            break
+    return sorted(file for file in found if file.is_file())
+
+
+def _are_below(folder: Path) -> bool:
+    """Whether there are problems below. It only makes a message better, so a whole disk is not searched for it."""
+    for place, _, names in islice(os.walk(folder), _LOOKED_INTO):
+        if any(name.endswith(".pddl") and not is_domain(Path(place, name)) for name in names):
+            return True
+    return False
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    problems, models = problems_in(folder), sorted(folder.glob("*.jani"))
+    problems, models = problems_in(folder), files_in(folder, ".jani")
     if len(problems) + len(models) == 1:
         return models or [domain_of(problems[0]), problems[0]]
     named = folder / "problem.pddl"
@@ -170,7 +195,7 @@ def _in_folder(folder: Path) -> list[Path]:
             expected="domain.pddl and problem.pddl, or one model",
             hint=ALL_OF_THEM,
         )
-    if problems_in(folder, below=True):
+    if _are_below(folder):
         raise InputFileError(
             "the problems are in the folders below this one", where=str(folder), hint=ALL_OF_THEM
         )
@@ -186,6 +211,7 @@ __all__ = [
     "StrPath",
     "check_name",
     "domain_of",
+    "files_in",
     "is_domain",
     "is_model",
     "is_problem",

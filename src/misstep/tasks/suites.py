@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
-from misstep.files import read_bytes, reason
+from misstep.files import read_bytes
 from misstep.tasks.files import (
     StrPath,
     check_name,
+    files_in,
     is_domain,
     is_model,
     is_problem,
@@ -93,11 +94,8 @@ def _tasks(path: Path, domain: Path | None, *, listed: bool = False) -> Iterator
 
 
 def _in_folder(folder: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
-    try:
-        problems = problems_in(folder, below=True)
-        models = sorted(file for file in folder.rglob("*.jani") if file.is_file())
-    except OSError as error:  # a folder below it cannot be read, or has just gone
-        raise InputFileError(f"cannot read: {reason(error)}", where=str(folder)) from error
+    problems = problems_in(folder, below=True)
+    models = files_in(folder, ".jani", below=True)
     if problems and models:
         raise InputFileError(
             f"the folder has problems and models, such as {problems[0].name} and {models[0].name}",

@@ -56,7 +56,9 @@ class TrainingFolder(ResumableFolder):
 
     def _read_log(self, keep: int | None) -> None:
         log = self.path / "log.jsonl"  # which comes with the first model
-        text = read_bytes(log, MAX_BYTES, "the log of a training") if log.exists() else b""
+        text = b""
+        if log.exists():
+            text = read_bytes(log, MAX_BYTES, "the log of a training", follow=False)
         whole = text[: text.rfind(b"\n") + 1]
         lines = whole.splitlines()
         if keep is not None:
@@ -73,7 +75,7 @@ class TrainingFolder(ResumableFolder):
         kept = b"".join(line + b"\n" for line in lines)
         if kept != text:
             with self.writing():
-                write_bytes(log, kept)
+                write_bytes(log, kept, follow=False)
 
     # -- models -----------------------------------------------------------------------------------
 
@@ -133,7 +135,8 @@ class TrainingFolder(ResumableFolder):
         )
         path = self.path / "best.safetensors"
         with self.writing():
-            write_bytes(self.path / "tree.json", _json({**self.tree.as_dict(), "chosen": chosen}))
+            tree = _json({**self.tree.as_dict(), "chosen": chosen})
+            write_bytes(self.path / "tree.json", tree, follow=False)
             write_model(best, path)
         return path
 

@@ -77,7 +77,7 @@ class ResumableFolder:
             raise InputFileError(
                 "no training in this folder", where=str(path), hint="leave out --resume"
             )
-        content = read_bytes(file, MAX_BYTES, "the settings of a training")
+        content = read_bytes(file, MAX_BYTES, "the settings of a training", follow=False)
         settings = json_object(content, str(file))
         if (settings.pop("format", None), settings.pop("version", None)) != (
             cls.FORMAT,
@@ -102,7 +102,7 @@ class ResumableFolder:
     def write_settings(self) -> None:
         document = {"format": self.FORMAT, "version": self.VERSION, **self.settings}
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-        write_bytes(self.path / SETTINGS, text.encode())
+        write_bytes(self.path / SETTINGS, text.encode(), follow=False)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -120,11 +120,11 @@ class ResumableFolder:
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)  # type: ignore[arg-type]
         with self.writing():
-            write_bytes(self.path / name, buffer.getvalue())
+            write_bytes(self.path / name, buffer.getvalue(), follow=False)
 
     def read_arrays(self, name: str, expected: Iterable[str]) -> Arrays:
         path = self.path / name
-        content = read_bytes(path, MAX_BYTES, "a file of the training")
+        content = read_bytes(path, MAX_BYTES, "a file of the training", follow=False)
         try:
             arrays = read_npz(content, MAX_UNPACKED)
         except ValueError as error:

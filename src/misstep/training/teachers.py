@@ -190,7 +190,7 @@ class CommandTeacher(Teacher):
         return None
 
     def _read(self, state: State, text: str) -> list[Sample] | None:
-        lines = (line.strip() for line in text.split("\n"))
+        lines = (line.partition(";")[0].strip() for line in text.split("\n"))
         names = [line for line in lines if _OPERATOR.fullmatch(line)]
         if not names:
             return None

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-
-import numpy as np
 
 from attack.fuzzing.mutators import Files
 from attack.fuzzing.reader import CODES, DisagreementError, Reader, placed
-from misstep.checking import parse_sas
+from misstep.checking import Failure, PlanReport, parse_sas, validate_plan
 from misstep.checking.jani import SafetyTask
+from misstep.checking.plan import read_plan as parse_plan
 from misstep.checking.sas import SasTask
 from misstep.checking.semantics import effect_of, is_applicable, is_goal
 from misstep.errors import InputFormatError, MisstepError, UnsupportedError, UsageError
 from misstep.planning import plan
 from misstep.policies.load import load_policy
+from misstep.runs.single import run_once
 from misstep.tasks.domains import generate
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.prism import translation
@@ -248,8 +248,30 @@ def plan_seeds() -> Sequence[Files]:
 
 def read_plan(files: Files, place: Path) -> None:
     task = small_task("gripper-4")
-    policy = load_policy(f"plan:{placed(files, place) / 'plan'}", task)
-    policy.decide(np.array([task.initial_state.values], np.int32))
+    file = placed(files, place) / "plan"
+    theirs: PlanReport | MisstepError
+    try:
+        theirs = validate_plan(_gripper(), parse_plan(file))
+    except MisstepError as error:
+        theirs = error
+    fits = isinstance(theirs, PlanReport) and theirs.failure in (None, Failure.GOAL_NOT_REACHED)
+    try:
+        policy = load_policy(f"plan:{file}", task)
+    except InputFormatError as error:
+        if fits:
+            raise DisagreementError(f"only the checker accepts it: {error}") from error
+        raise
+    if not fits:
+        raise DisagreementError(f"only the policy accepts it: {theirs}")
+    assert isinstance(theirs, PlanReport)
+    run = run_once(policy, task.initial_state)
+    if run.states[-1].values != theirs.final_state:
+        raise DisagreementError(f"the policy ends in {run.states[-1]}, the plan in {theirs}")
+
+
+@cache
+def _gripper() -> SasTask:
+    return parse_sas(small_task("gripper-4").sas.decode())
 
 
 READERS = (

@@ -17,10 +17,10 @@ from misstep.checking.certificates.models import check_model, listed_files
 from misstep.checking.certificates.planning import check_planning
 from misstep.checking.certificates.report import CertificateReport
 from misstep.checking.errors import CheckError
+from misstep.checking.files import read_bytes
 from misstep.checking.jani.documents import GIVEN
 from misstep.errors import InputFileError
 
-MAX_BYTES = 2**31  # of a file
 PRISM = (".prism", ".nm", ".pm", ".sm")
 # How a model is read if nobody says otherwise.
 USUAL: dict[str, object] = {
@@ -34,11 +34,8 @@ USUAL: dict[str, object] = {
 
 def is_certificate(path: Path) -> bool:
     try:
-        if not path.is_file():  # opening a pipe that nobody writes to would wait forever
-            return False
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except (OSError, ValueError):
+        return read_bytes(path, len(MAGIC)) == MAGIC
+    except InputFileError:
         return False
 
 
@@ -46,9 +43,9 @@ def check_file(
     path: Path, task: Path, progress: Callable[[int, int], None] | None = None
 ) -> CertificateReport:
     """`task` is MODEL.jani, with its included files in their places, or TASK.sas."""
-    certificate = read_certificate(_content(path))
+    certificate = read_certificate(read_bytes(path))
     if certificate.text("world") == "planning":
-        return check_planning(certificate, _content(task), progress=progress)
+        return check_planning(certificate, read_bytes(task), progress=progress)
     if task.suffix.lower() in PRISM:
         raise CheckError(
             "this is a PRISM model, and the certificate is about its translation to JANI",
@@ -73,9 +70,9 @@ def _files(certificate: Certificate, model: Path) -> list[bytes]:
             raise CheckError(f"the certificate brings the content of {name[:80]!r} along")
         elif PurePath(name) == own:
             models += 1
-            found.append(_content(model))
+            found.append(read_bytes(model))
         else:
-            found.append(_content(model.parent / os.path.relpath(name, own.parent)))
+            found.append(read_bytes(model.parent / os.path.relpath(name, own.parent)))
     if models != 1:
         raise CheckError("the certificate does not list the model among its files")
     return found
@@ -91,21 +88,6 @@ def _reading(certificate: Certificate) -> str:
     ]
     given = [one["content"] for one in listed_files(certificate) if "content" in one]
     return ", ".join([*told, *(f"property {' '.join(text.split())}" for text in given)])
-
-
-def _content(path: Path) -> bytes:
-    """A certificate may come from a stranger and names files, such as a pipe or a device that never ends."""
-    try:
-        if path.exists() and not path.is_file():
-            raise InputFileError("this is not a regular file", where=str(path))
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise InputFileError(f"the file is larger than {MAX_BYTES:,} bytes", where=str(path))
-        return content
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputFileError(f"cannot read the file: {why}", where=str(path)) from error
 
 
 __all__ = [

@@ -33,9 +33,9 @@ KEY = "misstep"  # key of our JSON in the metadata, whose values must be text
 
 
 def write_model(weights: Weights, path: Path) -> str:
-    """Write the file, all or nothing; returns its digest."""
+    """Write the file of a training, all or nothing; returns its digest."""
     content = encode(weights)
-    write_bytes(path, content)
+    write_bytes(path, content, follow=False)
     return hashlib.sha256(content).hexdigest()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from misstep.errors import InputFileError
+from misstep.files import reason
 
 if TYPE_CHECKING:
     from misstep.tasks.domains.model import Instance
@@ -32,7 +33,7 @@ def write_generated(texts: Mapping[Path, str], kind: str, *, force: bool = False
         _replace_all(changed)
     except OSError as error:
         raise InputFileError(
-            f"cannot write the {kind}: {error.strerror or error}",
+            f"cannot write the {kind}: {reason(error)}",
             where=str(error.filename or next(iter(contents))),
             expected="a folder that can be written to",
             hint="choose another folder",

@@ -188,7 +188,8 @@ def write_interface(
         "elements": list(hidden),
         "output": list(labels),
     }
-    write_bytes(path, (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode())
+    text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    write_bytes(path, text.encode(), follow=False)
 
 
 __all__ = ["InterfaceInput", "JaniInterface", "load_interface", "write_interface"]

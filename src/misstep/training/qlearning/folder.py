@@ -63,7 +63,7 @@ class QFolder(ResumableFolder):
     def _write_log(self) -> None:
         text = "".join(json.dumps(line) + "\n" for line in self.lines)
         with self.writing():
-            write_bytes(self.path / "log.jsonl", text.encode())
+            write_bytes(self.path / "log.jsonl", text.encode(), follow=False)
 
     def write_state(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         packed = np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8)
@@ -72,7 +72,7 @@ class QFolder(ResumableFolder):
     def write_starts(self, states: Sequence[State]) -> None:
         if states:
             with self.writing():
-                write_bytes(self.path / STARTS, json.dumps(states).encode())
+                write_bytes(self.path / STARTS, json.dumps(states).encode(), follow=False)
 
     # -- what is read -----------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class QFolder(ResumableFolder):
         file = self.path / STARTS
         if not file.exists():
             return []
-        content = read_bytes(file, MAX_BYTES, "the start states of a training")
+        content = read_bytes(file, MAX_BYTES, "the start states of a training", follow=False)
         try:
             document = parse_json(content)
             return [tuple(state) for state in document]
@@ -111,7 +111,9 @@ class QFolder(ResumableFolder):
         file = self.path / "log.jsonl"
         if not file.exists():
             return
-        text = read_bytes(file, MAX_BYTES, "the log of a training").decode("utf-8", "replace")
+        text = read_bytes(file, MAX_BYTES, "the log of a training", follow=False).decode(
+            "utf-8", "replace"
+        )
         for number, line in enumerate(text.splitlines(), start=1):
             entry = json_object(line.encode(), f"{file}:{number}")
             if not isinstance(entry.get("step"), int):

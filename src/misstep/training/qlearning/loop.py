@@ -232,7 +232,7 @@ class _Loop:
     def _keep(self, row: Round) -> None:
         self.rows.append(row)
         text = "".join(json.dumps(asdict(own)) + "\n" for own in self.rows)
-        write_bytes(self.out / "rounds.jsonl", text.encode())
+        write_bytes(self.out / "rounds.jsonl", text.encode(), follow=False)
 
 
 def _begin(
@@ -257,7 +257,9 @@ def _begin(
                 where=str(out),
                 hint="continue it with --resume, or choose another folder",
             )
-        known = json_object(read_bytes(file, MAX_BYTES, "the settings of a loop"), str(file))
+        known = json_object(
+            read_bytes(file, MAX_BYTES, "the settings of a loop", follow=False), str(file)
+        )
         if (known.get("format"), known.get("version")) != (FORMAT, VERSION):
             raise InputFormatError("these are not the settings of a loop", where=str(file))
         if known.get("task") != task.digest:
@@ -269,7 +271,7 @@ def _begin(
     elif resume:
         raise UsageError("no loop in this folder", where=str(out), hint="leave out --resume")
     out.mkdir(parents=True, exist_ok=True)
-    write_bytes(file, (json.dumps(described, indent=1) + "\n").encode())
+    write_bytes(file, (json.dumps(described, indent=1) + "\n").encode(), follow=False)
 
 
 def _refuse_links(out: Path) -> None:
@@ -289,7 +291,9 @@ def read_rounds(out: Path) -> list[Round]:
     file = out / "rounds.jsonl"
     if not file.exists():
         return []
-    text = read_bytes(file, MAX_BYTES, "the rounds of a loop").decode("utf-8", "replace")
+    text = read_bytes(file, MAX_BYTES, "the rounds of a loop", follow=False).decode(
+        "utf-8", "replace"
+    )
     rows = []
     for number, line in enumerate(text.splitlines(), start=1):
         where = f"{file}:{number}"
