@@ -321,11 +321,15 @@ class ConfirmStage(Stage):
         findings.add_contradictions(weighed.crossing)
         nothing = not self.asking.deterministic or is_no_function(findings)
         states = findings.states()
+        # Of an undecided state the run is told, too: a retest would call it fixed if the run is good enough.
+        late = (
+            {run.number for run in findings.runs() if run.outcome == "timeout"} if nothing else ()
+        )
         flaky = []
         for row in findings.verdicts():
             state = states[row.number]
             meets = state.step <= weighed.met.get(state.run, -1)
-            if row.verdict != "FLAKY" and (meets or (nothing and row.verdict != "UNKNOWN")):
+            if row.verdict != "FLAKY" and (meets or (nothing and state.run not in late)):
                 flaky.append(made_flaky(row))
         findings.add_verdicts(flaky)
         for run, last in weighed.met.items():

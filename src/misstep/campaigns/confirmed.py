@@ -24,6 +24,7 @@ SAMPLED = "sampled"  # about one decision
 ASKED_OFTEN = "asked often"
 CONFIRMED = "confirmed"
 NOT_ASKED_AGAIN = "not asked again"  # the source of a verdict that is withheld for this reason
+RUN_NOT_ASKED_AGAIN = "open, not asked again"  # of one that is UNKNOWN all the same
 _ASKS = "asks"
 NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
 
@@ -46,17 +47,16 @@ class Confirmed(NamedTuple):
         flaky = {
             row.number for row in rows if row.verdict == "FLAKY"
         }  # by another oracle's verdict
-        return [
-            row
-            if self._holds(row, states.get(row.number), row.number in flaky)
-            else withdrawn(row, "UNKNOWN")._replace(source=NOT_ASKED_AGAIN)
-            for row in rows
-        ]
+        return [self._reported(row, states.get(row.number), row.number in flaky) for row in rows]
 
-    def _holds(self, row: VerdictRow, state: StateRow | None, flaky: bool) -> bool:
-        if state is None or row.is_unsolvable or row.verdict in ("UNKNOWN", "FLAKY"):
-            return True
-        return not flaky and state.run in (self.of_bugs if row.is_bug else self.of_others)
+    def _reported(self, row: VerdictRow, state: StateRow | None, flaky: bool) -> VerdictRow:
+        if state is None or row.is_unsolvable or row.verdict == "FLAKY":
+            return row
+        if not flaky and state.run in (self.of_bugs if row.is_bug else self.of_others):
+            return row
+        if row.verdict == "UNKNOWN":
+            return row._replace(source=RUN_NOT_ASKED_AGAIN)
+        return withdrawn(row, "UNKNOWN")._replace(source=NOT_ASKED_AGAIN)
 
 
 def read_confirmed(findings: Findings) -> Confirmed | None:
@@ -116,6 +116,7 @@ __all__ = [
     "ASKED_OFTEN",
     "CONFIRMED",
     "NOT_ASKED_AGAIN",
+    "RUN_NOT_ASKED_AGAIN",
     "SAMPLED",
     "Confirmed",
     "is_no_function",

@@ -279,7 +279,7 @@ def test_what_was_said_of_a_policy_with_fixed_inputs_is_said_again(tmp_path: Pat
 def test_what_the_translator_left_undecided_is_not_called_minimal(
     found: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translate = examine.translate_sources
+    translate = examine.translate_sources  # type: ignore[attr-defined]
 
     def limited(sources: Any, **options: Any) -> bytes:
         if b"left" not in sources[1].text.encode():
