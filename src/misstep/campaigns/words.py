@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from misstep.binomial import percent
 from misstep.campaigns.explain import BlamedDecision, Explanation
 from misstep.campaigns.records import (
     Decision,
@@ -209,7 +210,7 @@ def _fault(fault: Fault) -> str:
     elif fault.outcome is None:
         text += f", loses {interval_text(fault.loss)}"
     if fault.share is not None:
-        text += f", {fault.share:.0%} of the gap"
+        text += f", {percent(fault.share)}% of the gap"
     return text + (", in every round of the loop" if fault.recurring else "")
 
 

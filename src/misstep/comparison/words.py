@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from misstep.binomial import ends
 from misstep.campaigns.records import KINDS
 from misstep.comparison.changes import CHANGES
 from misstep.comparison.statistics import SIGNIFICANT
@@ -150,7 +151,7 @@ def test_text(test: PairedTest) -> str:
         return start + (test.problem or "")
     low, high = test.difference.low, test.difference.high
     value = 100 * (test.difference.value or 0)
-    between = "" if low is None or high is None else f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+    between = "" if low is None or high is None else f" [{ends(low, high, 1, sign='+')}]"
     sure = "significant" if test.corrected < SIGNIFICANT else "may well be chance"
     where = "" if test.common else ", on all states"
     return (
