@@ -88,7 +88,7 @@ def _numbers(
         [side.label, *(str(own.counts[name]) for name in names), str(own.bugs)]
         for side, own in zip(found.campaigns, numbers, strict=True)
     ]
-    yield from table([title, *titles, "share of bugs [95 %]"], rows, width)
+    yield from table([title, *titles, "proven bugs [95 %]"], rows, width)
 
 
 def _oracles(found: Comparison, width: int | None) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _oracles(found: Comparison, width: int | None) -> Iterator[str]:
         yield ""
         title = "by oracle, on " + ("common states" if common else "all states")
         yield from table(
-            [title, "tested", "bugs", "optimal", "unknown", "share of bugs [95 %]"], rows, width
+            [title, "tested", "bugs", "optimal", "unknown", "proven bugs [95 %]"], rows, width
         )
 
 
