@@ -157,6 +157,8 @@ def _print(selection: Selection) -> None:
     for comparison in selection.comparisons:
         other = selection.candidates[comparison.worse].policy
         verdict = "better than" if comparison.significant else "NOT significantly better than"
+        if comparison.contrary:  # the score weighs its parts by the best policy, the test does not
+            verdict = "first by its score, but task by task significantly WORSE than"
         say(
             f"{best} is {verdict} {other}: difference a task {_shown(comparison.difference, 3)}, "
             f"p = {comparison.corrected:.4f}"
