@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from misstep.experiments.claims import AGREES, DISAGREES, OPEN, Judged, judge_claim
+from misstep.experiments.expressions import Summary
+from misstep.experiments.figures import _by_pair, make_figures
 from misstep.experiments.observations import Gathered
 from misstep.experiments.tables import Number, shown_number
+from misstep.reports.figures.shapes import Text
 
 
 def judged(rows: list[dict[str, Any]], **own: Any) -> Judged:
@@ -85,3 +88,22 @@ def test_not_all_is_not_shown_as_all(value: float, text: str) -> None:
 
 def test_a_mean_tells_for_how_many_seeds_it_is_known() -> None:
     assert str(Number(2.0, None, (1, 3))) == "2 (1 of 3 seeds)"
+
+
+def test_a_figure_shows_no_0_for_what_was_not_measured() -> None:
+    given = [("a", "x", 3.0), ("b", "x", None), ("a", "y", 2.0), ("b", "y", 0.0)]
+    found: list[dict[str, Any]] = [
+        {"row": row, "arm": arm, "t": t, "seed": 0} for row, arm, t in given
+    ]
+    gathered = Gathered(None, "small", 1, (), {}, {"s": found})  # type: ignore[arg-type]
+    own: dict[str, Any] = {"name": "f", "title": "F", "step": "s", "where": None, "panels": None}
+    own |= {"series": ["arm"], "value_title": None, "reached_title": None}
+    ((_, bars),) = make_figures(
+        {**own, "type": "bars", "bins": "row", "value": "mean(t)"}, gathered
+    )
+    texts = [shape.text for shape in bars.shapes if isinstance(shape, Text) and shape.size == 8.0]
+    assert texts == ["3", "2", "-", "0"]
+    scatter = {**own, "type": "scatter", "value": "mean(t)", "against": "x", "by": ["row"]}
+    base = _by_pair(["row"], found[:2], Summary("mean(t)"))
+    assert base == {("a",): 3.0}
+    assert list(make_figures(scatter, gathered))
