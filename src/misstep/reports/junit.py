@@ -3,7 +3,7 @@
 A hundred similar bugs should not be a hundred failed tests. So a test case is a kind of bug with its family; its name
 stays the same from run to run, so that a page can show since when it fails. Its text lists bugs with the commands that
 show them. Known bugs of a baseline are skipped tests, not failures. Two cases are always there: "the policy answers"
-and "all other states".
+and "all other states". A campaign that is not finished or has tested nothing has an error of its own.
 """
 
 from __future__ import annotations
