@@ -41,7 +41,24 @@ class Share:
     def __str__(self) -> str:
         if self.value is None or self.low is None or self.high is None:
             return "-"
-        return f"{100 * self.value:.1f} % [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        return f"{percent(self.value, 1)} % [{ends(self.low, self.high, 1)}]"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share in percent, which is never 0 for something and never 100 for less than all."""
+    text = f"{100 * share:.{digits}f}"
+    if 0 < share < 1 and float(text) in (0, 100):
+        step = 10.0**-digits
+        return f"<{step:.{digits}f}" if share < 0.5 else f">{100 - step:.{digits}f}"
+    return text
+
+
+def ends(low: float, high: float, digits: int = 0, between: str = ", ", sign: str = "") -> str:
+    """An interval in percent, rounded outwards: the text contains every number that the interval contains."""
+    scale = 100 * 10**digits
+    down = math.floor(low * scale + 1e-9) / 10**digits
+    up = math.ceil(high * scale - 1e-9) / 10**digits
+    return f"{down:{sign}.{digits}f}{between}{up + 0.0:{sign}.{digits}f}"
 
 
 def share_of(count: int, total: int) -> Share:
@@ -105,4 +122,4 @@ def _away_from_zero(number: float) -> float:
     return number if abs(number) > _TINY else _TINY
 
 
-__all__ = ["CONFIDENCE", "Share", "clopper_pearson", "share_of"]
+__all__ = ["CONFIDENCE", "Share", "clopper_pearson", "ends", "percent", "share_of"]

@@ -159,6 +159,30 @@ def test_a_run_can_be_played(browser: Chromium, report: Path, gripper: Campaign)
     assert browser.text("#play") == "Play"
 
 
+def test_a_retest_calls_no_run_unsafe_that_is_not(
+    browser: Chromium, folder: Path, line: Campaign
+) -> None:
+    """The same verdict stands for a state that is lost and for one where the new policy is safe."""
+
+    def crashing(_: object) -> str:
+        raise ValueError("no idea")
+
+    rows = "[...document.querySelectorAll('.steps tbody tr')].map(r => r.cells[1].innerText.trim())"
+    for policy, outcome, sentence, words in (
+        ("first", "safe", "No run of the policy from here gets into an unsafe state", {"safe"}),
+        (crashing, "error", "The policy crashes. Whether it gets into an unsafe", {"unknown"}),
+    ):
+        found = line.retest(policy)
+        file = found.campaign.report(folder / f"retest-{outcome}.html")
+        own = next(own for own in found.campaign.records if own.run.outcome == outcome)
+        browser.open(file, f"#view=record&id={own.id}")
+        text = browser.text("main")
+        assert sentence in text
+        assert "The last safe state" not in text
+        shown = {own.replace("not known", "unknown") for own in browser.run(rows)}
+        assert shown == words
+
+
 def test_a_danger_shows_the_border_of_what_is_safe(
     browser: Chromium, folder: Path, line: Campaign
 ) -> None:

@@ -245,11 +245,15 @@ def test_interrupted_while_it_asks_again(
 
 def stop_at_confirm(patched: pytest.MonkeyPatch, left: int) -> None:
     """Interrupt the work when so many units that confirm are stored."""
+    stop_at_stage(patched, "confirm", left)
+
+
+def stop_at_stage(patched: pytest.MonkeyPatch, stage_of: str, left: int) -> None:
     keep = Engine._keep
 
     def interrupted(engine: Engine, run: Any, stage: Any, unit: Unit, result: Any) -> None:
         nonlocal left
-        left -= unit.stage == "confirm"
+        left -= unit.stage.startswith(stage_of)
         if left < 0:
             raise KeyboardInterrupt
         keep(engine, run, stage, unit, result)
@@ -278,6 +282,8 @@ def test_no_bugs_of_an_interrupted_campaign_on_a_flaky_policy(
         assert (summary.bugs["total"], summary.optimal, summary.worst) == (0, 0, None)
         assert {record.verdict for record in campaign.records} <= {"UNKNOWN", "FLAKY"}
         assert exit_code(summary) in (13, 20)
+        replayed = campaign.replay()
+        assert replayed.ok, str(replayed)
     assert stops >= 1
 
 
@@ -354,6 +360,60 @@ def test_what_was_not_asked_again_does_not_count(
     assert campaign.replay().ok
     monkeypatch.delenv("MEMORY")
     check_flaky(open_campaign(out, policy).resume())
+
+
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_runs_that_were_not_compared_yet_may_disagree(
+    folder: Path, task: Task, tmp_path: Path, world: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An honest folder is not refused for what a policy did in two sessions; nothing is reported of it either."""
+    out = tmp_path / "c"
+
+    def begin() -> Campaign:
+        if world == "planning":
+            return of_task(folder, task, "Mood", out=out, resume=True, chunk=10, round=1)
+        return of_model(folder, "Mood", runs=600, out=out, resume=True)
+
+    for mood, stage, units in (("good", "judge", 2), ("bad", "confirm", 0)):
+        monkeypatch.setenv("MOOD", mood)
+        with monkeypatch.context() as patched:
+            stop_at_stage(patched, stage if world == "planning" or units == 0 else "fuzz", units)
+            with pytest.raises(KeyboardInterrupt):
+                begin()
+    campaign = open_campaign(out)
+    assert {record.verdict for record in campaign.records} == {"UNKNOWN"}
+    replayed = campaign.replay()
+    assert replayed.ok, str(replayed)
+    with closing(sqlite3.connect(out / "run.db")) as database:
+        # If it were finished, all this would count.
+        database.execute("UPDATE meta SET value = '1' WHERE key = 'finished'")
+        problems = str(check_database(database))
+    told_by = "answers otherwise" if world == "planning" else "contradicts itself"
+    assert f"the policy {told_by}" in problems
+    check_flaky(begin())
+
+
+@pytest.mark.parametrize("name", ["Random", "Seldom"])
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_verdicts_of_a_further_oracle_do_not_count_on_runs_that_were_flaky(
+    folder: Path, task: Task, tmp_path: Path, world: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if world == "planning":
+        campaign = of_task(folder, task, name, out=tmp_path / "c", oracle="aras")
+    else:
+        campaign = of_model(folder, name, out=tmp_path / "c")
+    flaky = {record.id for record in campaign.records if record.verdict == "FLAKY"}
+    assert flaky
+    with monkeypatch.context() as patched:
+        stop_at_confirm(patched, 0)
+        with pytest.raises(KeyboardInterrupt):
+            campaign.judge("exact" if world == "planning" else "tarjan")
+    campaign = open_campaign(tmp_path / "c")
+    for record in campaign.records:
+        if record.id in flaky:
+            assert {own.verdict for own in record.verdicts} <= {"FLAKY", "UNKNOWN"}
+    replayed = campaign.replay()
+    assert replayed.ok, str(replayed)
 
 
 def test_bugs_of_a_function_are_confirmed_before_a_limit_ends_the_work(

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.engine import Engine
 from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.workers import can_start
 from misstep.checking.campaign import check_database
 from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.load import load_policy
-from misstep.policies.policy import NO_ACTION, Answers, Candidates, Policy, States
+from misstep.policies.policy import Answers, Candidates, Policy, States
 from misstep.tasks.task import State, Task
 from support.campaigns import SHARING, small_model, told
 from support.permitted import (
@@ -100,8 +101,54 @@ def test_a_policy_that_changes_its_mind_is_noticed() -> None:
         with found._content.store.unit():
             findings.add_permitted([known._replace(operators=(*known.operators, other))])
         (row,) = findings.contradictions()
-        assert (row.state, row.first, row.second) == (known.state, NO_ACTION, other)
+        # Both are answers that were given: a contradiction by an answer on no run would be refused.
+        assert (row.state, row.first, row.second) == (known.state, known.operators[0], other)
         assert findings.permitted()[0] == known
+
+
+MOODY = """
+import os, random
+class Moody:
+    def __init__(self, task):
+        pass
+    def permitted(self, state):
+        draw = random.Random(repr((state.values, os.getpid(), os.environ.get("MOOD"))))
+        actions = list(state.actions)
+        return draw.sample(actions, min(draw.randint(1, 2), len(actions)))
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes_that_permit_otherwise_make_states_flaky(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended with an internal error, or its records were refused."""
+    (tmp_path / "moody.py").write_text(MOODY)
+    policy = f"python:{tmp_path / 'moody.py'}:Moody"
+    keep, left = Engine._keep, 5
+
+    def interrupted(engine: Engine, run: Any, stage: Any, unit: Any, result: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+        keep(engine, run, stage, unit, result)
+
+    how: dict[str, Any] = {"pool": 40, "oracle": "exact", "chunk": 10, "round": 2}
+    task = generated_task("gripper", balls=4)
+    monkeypatch.setattr(Engine, "_keep", interrupted)
+    monkeypatch.setenv("MOOD", "good")
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(task, policy, out=tmp_path / "c", jobs=jobs, **how)
+    monkeypatch.setenv("MOOD", "bad")
+    with run_campaign(task, policy, out=tmp_path / "c", jobs=jobs, resume=True, **how) as found:
+        for mood in ("bad", "worse"):
+            monkeypatch.setenv("MOOD", mood)
+            if mood == "worse":
+                found.judge("aras/ehc", jobs=jobs)
+            assert found.summary.flaky == found.summary.tested
+            replayed = found.replay()
+            assert replayed.ok, str(replayed)
 
 
 def test_the_risk_of_a_stochastic_policy() -> None:

@@ -7,7 +7,7 @@ from math import comb
 
 import pytest
 
-from misstep.binomial import clopper_pearson, share_of
+from misstep.binomial import clopper_pearson, ends, percent, share_of
 
 
 def tail(count: int, total: int, share: float, *, upper: bool) -> float:
@@ -50,3 +50,34 @@ def test_a_share_of_nothing_has_no_interval() -> None:
     nothing = share_of(0, 0)
     assert (nothing.value, nothing.low, nothing.high, str(nothing)) == (None, None, None, "-")
     assert str(share_of(1, 4)) == "25.0 % [0.6, 80.6]"
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (0.0, 0, "0"),
+        (1.0, 0, "100"),
+        (0.004, 0, "<1"),
+        (0.996, 0, ">99"),
+        (0.0004, 1, "<0.1"),
+        (0.9996, 1, ">99.9"),
+        (0.5, 0, "50"),
+        (0.994, 0, "99"),
+    ],
+)
+def test_something_is_not_nothing_and_not_all(share: float, digits: int, text: str) -> None:
+    assert percent(share, digits) == text
+
+
+def test_intervals_are_rounded_outwards() -> None:
+    """1,000 of 1,000 do not prove that it is always so."""
+    assert ends(*clopper_pearson(1000, 1000)) == "99, 100"
+    assert ends(0.29, 0.29) == "29, 29"  # what is whole stays, also if 100 * 0.29 is not
+    assert ends(-0.0004, 0.0004, 1, sign="+") == "-0.1, +0.1"
+    assert str(share_of(2999, 3000)) == ">99.9 % [99.8, 100.0]"
+    for total in (1, 9, 130, 2000):
+        for count in range(0, total + 1, max(1, total // 9)):
+            low, high = clopper_pearson(count, total)
+            told = [float(own) / 100 for own in ends(low, high, 1).split(", ")]
+            assert told[0] <= low + 1e-9
+            assert told[1] >= high - 1e-9

@@ -237,6 +237,17 @@ def test_a_gate_that_has_tested_nothing_does_not_end_with_success(task: Task) ->
 # -- what ends a campaign early -------------------------------------------------------------------
 
 
+def test_a_gate_that_passes_because_nothing_was_decided_says_so(task: Task) -> None:
+    """Runs of one step are cut, and an oracle with no budget proves nothing."""
+    found = misstep.test(task, "optimal", pool=10, oracle="astar(evaluations=1)", max_steps=1)
+    assert found.summary.unknown == found.summary.tested > 0
+    result = Gate(fail_on=("any",)).check(found)
+    assert result.passed
+    assert "tested states was decided" in str(result)
+    decided = misstep.test(task, "optimal", pool=10, oracle="exact")
+    assert "was decided" not in str(Gate(fail_on=("any",)).check(decided))
+
+
 def test_what_is_forbidden_lets_the_gate_fail(bad: Campaign, other: Campaign) -> None:
     digests = {own.name: own.digest for own in other.tasks}
     for conditions in (("new",), ("worse",), ("new", "worse"), ("any",), ("errors",), ()):

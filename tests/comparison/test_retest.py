@@ -18,6 +18,10 @@ from misstep.campaigns.engine import Engine
 from misstep.campaigns.lent import loan_of
 from misstep.campaigns.planning.work import PlanningWork
 from misstep.campaigns.testing import test as run_campaign
+from misstep.cli.campaigns import exit_code
+from misstep.comparison.baseline import Baseline
+from misstep.comparison.changes import spent
+from misstep.comparison.compare import compare
 from misstep.comparison.retest import Retest, retest
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.oracles.oracle import Tester
@@ -321,6 +325,39 @@ def test_a_policy_that_contradicts_itself_is_flaky(gripper: Path, tmp_path: Path
     found = again(gripper, f"python:{tmp_path / 'unsteady.py'}:Random")
     assert found.counts["flaky"] > 0
     assert not found.bugs
+
+
+def test_a_policy_that_is_no_function_fixes_nothing(gripper: Path, tmp_path: Path) -> None:
+    """It says of itself that it may act otherwise the next time, so that a good run promises nothing."""
+    (tmp_path / "unsteady.py").write_text(PLANNING)
+    found = again(gripper, f"python:{tmp_path / 'unsteady.py'}:Declared")
+    assert found.counts["flaky"] == len(found.outline)
+    assert exit_code(found.campaign.summary) == 13
+    assert found.campaign.replay().ok
+
+
+def test_nothing_is_fixed_before_the_policy_was_asked_again(
+    gripper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unsteady.py").write_text(PLANNING)
+    policy = f"python:{tmp_path / 'unsteady.py'}:Optimal"
+    keep = Engine._keep
+
+    def interrupted(engine: Engine, run: Any, stage: Any, unit: Any, result: Any) -> None:
+        if unit.stage == "confirm":
+            raise KeyboardInterrupt
+        keep(engine, run, stage, unit, result)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Engine, "_keep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            again(gripper, policy, out=tmp_path / "c")
+    left = compare(gripper, tmp_path / "c").change_counts()
+    assert left == {**dict.fromkeys(left, 0), "undecided": sum(left.values())}
+    baseline = Baseline.of(misstep.open_campaign(tmp_path / "c"))
+    assert all(spent(own.as_record("planning")) is None for own in baseline.states.values())
+    found = again(gripper, policy, out=tmp_path / "c", resume=True)
+    assert found.counts["fixed"] == found.as_dict()["bugs"]["before"] > 0
 
 
 def test_a_policy_that_refuses_states_is_counted(line: Path) -> None:

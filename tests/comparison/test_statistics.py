@@ -64,6 +64,23 @@ def test_compare_with_best() -> None:
     assert far.difference.value == pytest.approx(0.8)
 
 
+def test_a_policy_that_is_first_by_its_score_and_worse_task_by_task_is_not_called_better() -> None:
+    """The score weighs its parts by the best value of each; few states solved weigh much there."""
+
+    def results(solved: int, bugs: int, fails: int) -> list[TaskResult]:
+        return [TaskResult(f"t{k}", 100, k >= fails, 100, solved, bugs) for k in range(20)]
+
+    found = rank(["a", "b"], [results(20, 50, 1), results(10, 30, 0)], 0)
+    best, other = found.candidates
+    assert (best.policy, other.policy) == ("a", "b")
+    (comparison,) = found.comparisons
+    assert (comparison.difference.value or 0) < 0
+    assert comparison.corrected < 0.05
+    assert not comparison.significant
+    assert comparison.contrary
+    assert found.as_dict()["comparisons"][0]["contrary"]
+
+
 def test_the_best_of_many_equal_policies_is_rarely_called_better() -> None:
     """Which one is the best is seen from the same tasks, so that more than the tests with the best count."""
     random = np.random.default_rng(3)

@@ -37,6 +37,20 @@ ROWS: list[Observation] = [
         ("-sum(x)", -8),
         ("count(1 < x <= 5 and row not in ('b',))", 1),
         ("share(t == None)", 1 / 3),
+        # Two figures that nobody has measured are not equal, and not different.
+        ("sum(x, row == 'c') == sum(x, row == 'd')", None),
+        ("sum(x, row == 'c') != sum(x)", None),
+        ("not sum(x, row == 'c') > 1", None),
+        ("not (sum(x, row == 'c') > 1 and count() == 3)", None),
+        ("not (sum(x, row == 'c') > 1 and count() == 4)", True),
+        ("sum(x, row == 'c') > 1 or count() == 3", True),
+        ("sum(x, row == 'c') == None", True),
+        ("count(t == missing)", 0),
+        ("count(t != 0.5)", 1),
+        ("count(t not in (0.5,))", 1),
+        ("count(not missing)", 3),
+        ("distinct(t)", None),
+        ("distinct(t, row == 'a')", 2),
     ],
 )
 def test_values(text: str, value: object) -> None:

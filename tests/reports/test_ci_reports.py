@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,12 +20,12 @@ from misstep.comparison.baseline import Baseline, state_digest
 from misstep.comparison.gates import Gate, GateResult
 from misstep.reports import junit, markdown, sarif
 from misstep.reports.escaping import block, code, slug, visible
-from misstep.reports.findings import in_words
+from misstep.reports.findings import gaps_of, in_words
 from misstep.tasks.task import Task
 from support.campaigns import small_model
 from support.commands import misstep as command
 from support.records import record
-from support.tasks import sas, small_task
+from support.tasks import generated_task, sas, small_task
 
 BAD, OTHER = "noisy:0.3:1+heuristic:ff", "noisy:0.3:2+heuristic:ff"
 
@@ -203,8 +205,57 @@ def test_the_example_has_its_command(bad: Campaign) -> None:
 
 def test_a_clean_campaign_is_short() -> None:
     text = markdown.text(misstep.test(small_task("gripper-4"), "optimal", pool=3))
-    assert text.startswith("## Misstep: no bugs\n")
+    assert text.startswith("## Misstep: no bugs found\n")
     assert "example" not in text
+
+
+def unsteady(state: misstep.StateView) -> str | None:
+    names = [state.task.operator_name(op) for op in state.task.applicable(state.state)]
+    return random.choice([*names, None])
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "told"),
+    [
+        ("first", {"require_solved": True}, "Nothing was tested."),
+        (unsteady, {}, "The policy contradicts itself when it is asked again in 10 states."),
+    ],
+)
+def test_a_campaign_that_shows_nothing_is_not_green(
+    policy: Any, options: dict[str, Any], told: str
+) -> None:
+    """Without a gate, nothing else would say so in these files."""
+    campaign = misstep.test(small_task("gripper-4"), policy, pool=10, **options)
+    assert not campaign.bugs
+    text = markdown.text(campaign)
+    assert text.startswith("## Misstep: no bugs found, but see below\n")
+    assert told in text
+    case = cases(junit.text(campaign))["misstep campaign", "everything was tested"]
+    error = case.find("error")
+    assert error is not None
+    assert error.get("message") == told
+    (invocation,) = sarif.document(campaign)["runs"][0]["invocations"]
+    assert not invocation["executionSuccessful"]
+    assert told in str(invocation)
+    open_ = replace(campaign.summary, finished=False)
+    assert gaps_of(open_)[0] == "The campaign is not finished: not all states were tested."
+
+
+def test_all_reports_count_the_same_states() -> None:
+    """A state without a plan is proven to be no bug, and what is undecided is told."""
+    task = generated_task("spanner", spanners=2, nuts=2, locations=2)
+    campaign = misstep.test(task, "first", pool=20, oracle="aras/ehc, lmcut")
+    summary, records = campaign.summary, campaign.records
+    fine = sum(record.verdict == "OPTIMAL" for record in records)
+    unknown = sum(record.verdict == "UNKNOWN" for record in records)
+    assert summary.unsolvable > 0
+    text = markdown.text(campaign)
+    assert f"| proven to be no bugs | {fine} |" in text
+    assert (f"| undecided states | {unknown} |" in text) == (unknown > 0)
+    told = f"{len(records)} states tested, {fine} proven to be no bug, {unknown} unknown"
+    assert told in junit.text(campaign)
+    found = f"| bugs | {len(campaign.bugs)} |"
+    assert found in text
 
 
 # -- names ----------------------------------------------------------------------------------------

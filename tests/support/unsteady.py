@@ -41,11 +41,26 @@ class Random(Base):
         return random.random() < 0.5
 
 
+class Seldom(Base):
+    """Follows a bad policy, and contradicts it in a few states."""
+
+    def keeps(self, state, times):
+        again = os.environ.get("PYTHONHASHSEED", "0") != "0"  # in another process
+        return coin(state.values) != (again and all(coin(i, state.values) for i in range(4)))
+
+
 class Place(Base):
     """Depends on the process and on addresses."""
 
     def keeps(self, state, times):
         return coin(state.values, os.getpid(), id(self))
+
+
+class Mood(Base):
+    """Depends on the session."""
+
+    def keeps(self, state, times):
+        return coin(state.values, os.environ.get("MOOD"), times > 1)
 
 
 class Hashes(Base):
@@ -176,9 +191,19 @@ class Random(Base):
         return random.random()
 
 
+class Seldom(Base):
+    def salt(self, key):
+        return number(key) % 16 == 0 and self.asked[key] > 1
+
+
 class Place(Base):
     def salt(self, key):
         return os.getpid(), id(self)
+
+
+class Mood(Base):
+    def salt(self, key):
+        return os.environ.get("MOOD"), self.asked[key] > 1
 
 
 class Hashes(Base):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import misstep
-from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.errors import FlakyPolicyError, InputFileError, InputFormatError, UsageError
 from misstep.tasks.domains import generate
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
@@ -18,6 +18,7 @@ from misstep.training.api import select
 from misstep.training.kept import folders
 from support.commands import misstep as command
 from support.commands import result_of
+from support.unsteady import PLANNING
 
 POLICIES = ["heuristic:add", "first", "heuristic:ff"]
 
@@ -137,3 +138,17 @@ def test_links_in_the_folder_are_not_followed(tasks: list[Task], tmp_path: Path)
     with pytest.raises(InputFileError, match="symbolic link"):
         select(tasks, ["first", "heuristic:ff"], pool=8, out=out)
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["Declared", "Random"])
+def test_a_policy_that_is_no_function_is_not_ranked(
+    name: str, tasks: list[Task], tmp_path: Path
+) -> None:
+    """Its states have no verdict; to count them as no bugs made it look better than the others."""
+    (tmp_path / "unsteady.py").write_text(PLANNING)
+    policies = [f"python:{tmp_path / 'unsteady.py'}:{name}", "first"]
+    with pytest.raises(FlakyPolicyError, match="cannot be ranked"):
+        select(tasks, policies, pool=10, out=tmp_path / "kept")
+    if name == "Declared":
+        with pytest.raises(FlakyPolicyError, match="not deterministic"):
+            select(tasks, policies, pool=10)

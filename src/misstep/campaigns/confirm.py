@@ -25,7 +25,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from misstep.campaigns.confirmed import ASKED, ASKED_OFTEN, CONFIRMED, SAMPLED, withdrawn
+from misstep.campaigns.confirmed import (
+    ASKED,
+    ASKED_OFTEN,
+    CONFIRMED,
+    SAMPLED,
+    is_no_function,
+    withdrawn,
+)
 from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import CONFIRM, Findings
@@ -40,7 +47,6 @@ SAMPLE_UNIT = 1000  # other runs
 # same process, this many a third time, and so on.
 REPEATED = (32, 8, 8, 8, 2, 2, 2, 2, 2)
 OFTEN = 14  # times in each of two further processes: with the first two answers 30 in all
-NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
 ENDS_WITHOUT_ANSWER = ("goal", "loop", "cut", "timeout", "unsafe", "safe")
 
 
@@ -315,11 +321,15 @@ class ConfirmStage(Stage):
         findings.add_contradictions(weighed.crossing)
         nothing = not self.asking.deterministic or is_no_function(findings)
         states = findings.states()
+        # Of an undecided state the run is told, too: a retest would call it fixed if the run is good enough.
+        late = (
+            {run.number for run in findings.runs() if run.outcome == "timeout"} if nothing else ()
+        )
         flaky = []
         for row in findings.verdicts():
             state = states[row.number]
             meets = state.step <= weighed.met.get(state.run, -1)
-            if row.verdict != "FLAKY" and (meets or (nothing and row.verdict != "UNKNOWN")):
+            if row.verdict != "FLAKY" and (meets or (nothing and state.run not in late)):
                 flaky.append(made_flaky(row))
         findings.add_verdicts(flaky)
         for run, last in weighed.met.items():
@@ -359,11 +369,6 @@ def rests_on_graph(row: VerdictRow) -> bool:
     return row.verdict == "OPTIMAL" and not row.is_unsolvable
 
 
-def is_no_function(findings: Findings) -> bool:
-    """Whether the policy's answers differ so often that none of them is reliable."""
-    return len(findings.contradictions()) > NO_FUNCTION * findings.asked_again()
-
-
 def made_flaky(row: VerdictRow) -> VerdictRow:
     """The verdict on a run that cannot be relied on. What needs no run stays."""
     return row if row.is_unsolvable else withdrawn(row, "FLAKY")
@@ -381,7 +386,6 @@ __all__ = [
     "Weighed",
     "answers_of",
     "asking_of",
-    "is_no_function",
     "made_flaky",
     "rests_on_graph",
     "weigh",

@@ -24,7 +24,9 @@ SAMPLED = "sampled"  # about one decision
 ASKED_OFTEN = "asked often"
 CONFIRMED = "confirmed"
 NOT_ASKED_AGAIN = "not asked again"  # the source of a verdict that is withheld for this reason
+RUN_NOT_ASKED_AGAIN = "open, not asked again"  # of one that is UNKNOWN all the same
 _ASKS = "asks"
+NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
 
 
 def note_asking(store: Store, asks: bool) -> None:
@@ -41,17 +43,20 @@ class Confirmed(NamedTuple):
     def reported(
         self, rows: Iterable[VerdictRow], states: Mapping[int, StateRow]
     ) -> list[VerdictRow]:
-        return [
-            row
-            if self._holds(row, states.get(row.number))
-            else withdrawn(row, "UNKNOWN")._replace(source=NOT_ASKED_AGAIN)
-            for row in rows
-        ]
+        rows = list(rows)
+        flaky = {
+            row.number for row in rows if row.verdict == "FLAKY"
+        }  # by another oracle's verdict
+        return [self._reported(row, states.get(row.number), row.number in flaky) for row in rows]
 
-    def _holds(self, row: VerdictRow, state: StateRow | None) -> bool:
-        if state is None or row.is_unsolvable or row.verdict in ("UNKNOWN", "FLAKY"):
-            return True
-        return state.run in (self.of_bugs if row.is_bug else self.of_others)
+    def _reported(self, row: VerdictRow, state: StateRow | None, flaky: bool) -> VerdictRow:
+        if state is None or row.is_unsolvable or row.verdict == "FLAKY":
+            return row
+        if not flaky and state.run in (self.of_bugs if row.is_bug else self.of_others):
+            return row
+        if row.verdict == "UNKNOWN":
+            return row._replace(source=RUN_NOT_ASKED_AGAIN)
+        return withdrawn(row, "UNKNOWN")._replace(source=NOT_ASKED_AGAIN)
 
 
 def read_confirmed(findings: Findings) -> Confirmed | None:
@@ -61,11 +66,17 @@ def read_confirmed(findings: Findings) -> Confirmed | None:
     if known.get("finished") == "1" or known.get(_ASKS) != "1":
         return None
     marked = findings.marked
-    weighed = frozenset(marked(CONFIRMED))
+    # Of a policy that is no function, new verdicts of a further oracle may lie on runs that were weighed before.
+    weighed = frozenset() if is_no_function(findings) else frozenset(marked(CONFIRMED))
     bugs = weighed & marked(ASKED)
     if findings.contradictions():
         bugs &= marked(ASKED_OFTEN)
     return Confirmed(bugs, weighed)
+
+
+def is_no_function(findings: Findings) -> bool:
+    """Whether the policy's answers differ so often that none of them is reliable."""
+    return len(findings.contradictions()) > NO_FUNCTION * findings.asked_again()
 
 
 def reported_verdicts(findings: Findings, states: Iterable[StateRow]) -> list[VerdictRow]:
@@ -105,8 +116,10 @@ __all__ = [
     "ASKED_OFTEN",
     "CONFIRMED",
     "NOT_ASKED_AGAIN",
+    "RUN_NOT_ASKED_AGAIN",
     "SAMPLED",
     "Confirmed",
+    "is_no_function",
     "note_asking",
     "read_confirmed",
     "reported_faults",

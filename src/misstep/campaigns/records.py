@@ -223,7 +223,8 @@ class Record:
     source: str | None = _is(
         "The part of that oracle that decided. Null: known from other states. In a retest: witness, if what the old "
         "campaign has proven decided, or all runs, if all runs of the policy were explored. Of UNKNOWN: not asked "
-        "again, if the work ended before the policy was asked again, so that the verdict is withheld."
+        "again, if the work ended before the policy was asked again, so that the verdict is withheld; open, not asked "
+        "again, if there is none, and the run does not count either."
     )
     verdicts: tuple[Opinion, ...] = _is("One for each oracle that judged.")
     faults: tuple[Fault, ...] | None = _is(

@@ -308,8 +308,11 @@ class Findings:
                 fresh.append((self.task, *encoded))
             elif found[0][0] != encoded[1]:
                 before = set(decoded(lambda own: ids_of(own[0]), found[0], self.store.path))
-                first, second = before - set(row.operators), set(row.operators) - before
-                pair = (min(first, default=NO_ACTION), min(second, default=NO_ACTION))
+                now = set(row.operators)
+                # An operator of each set, and one of them not in the other set: both are answers that were given.
+                first = min(before - now or before, default=NO_ACTION)
+                second = min(now - before or now, default=NO_ACTION)
+                pair = (first, second)
                 self.add_contradictions([ContradictionRow(row.state, *pair, 2)])
         self.store.insert("permitted", fresh)
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from misstep.binomial import percent
 from misstep.campaigns.explain import BlamedDecision, Explanation
 from misstep.campaigns.records import (
     Decision,
     Fault,
+    Interval,
     Record,
     contradiction_text,
     headline,
     interval_text,
 )
+from misstep.campaigns.rows import Values
 from misstep.campaigns.worst import counted
 from misstep.escaping import written_out
 from misstep.faults.diff import Segment
@@ -34,9 +37,7 @@ def blamed_in_words(blamed: BlamedDecision) -> str:
     text = f"{counted(len(blamed.bugs), 'bug')}, such as {blamed.bugs[0]}: {_did(blamed.decision)}"
     if blamed.better is not None:
         text += f" instead of ({blamed.better.name})"
-    if blamed.outcome is None:
-        text += f", loses {interval_text(blamed.loss)}"
-    return f"{text}, in {', '.join(blamed.facts)}"
+    return f"{text}{_loss(blamed.loss, blamed.outcome)}, in {', '.join(blamed.facts)}"
 
 
 def _of_flaky(record: Record) -> Iterator[str]:
@@ -76,7 +77,7 @@ def _of_task(explanation: Explanation, task: Task, columns: int | None) -> Itera
         if repair is not None:
             yield from _repair(task, title, repair)
     if explanation.problem is not None:
-        yield f"There is no repair: {explanation.problem}"
+        yield f"No repair is known: {explanation.problem}"
 
 
 def _belongs(record: Record) -> Iterator[str]:
@@ -205,13 +206,17 @@ def _fault(fault: Fault) -> str:
     text = f"step {fault.step}: {_did(fault.decision)}"
     if fault.better is not None:
         text += f" instead of ({fault.better.name})"
-    if fault.loss == (0, 0):
-        text += ", loses steps but no cost"
-    elif fault.outcome is None:
-        text += f", loses {interval_text(fault.loss)}"
+    text += _loss(fault.loss, fault.outcome)
     if fault.share is not None:
-        text += f", {fault.share:.0%} of the gap"
+        text += f", {percent(fault.share)}% of the gap"
     return text + (", in every round of the loop" if fault.recurring else "")
+
+
+def _loss(loss: Interval, outcome: Values | None) -> str:
+    """What a decision loses; of a model, which has an outcome instead, nothing is told here."""
+    if outcome is not None:
+        return ""
+    return ", loses steps but no cost" if loss == (0, 0) else f", loses {interval_text(loss)}"
 
 
 def _repair(task: Task, title: str, repair: Repair) -> Iterator[str]:
@@ -222,9 +227,11 @@ def _repair(task: Task, title: str, repair: Repair) -> Iterator[str]:
     if repair.status == "limit":
         yield f"No repair {title} was found; at least {counted(repair.lower_bound, 'decision')} must change."
         return
-    proof = "" if repair.status == "minimal" else f" (at least {repair.lower_bound})"
     decisions = counted(count, "decision")
-    yield f"Smallest repair {title}: {decisions}{proof}; then the policy reaches the goal at {repair.cost}:"
+    what = f"Smallest repair {title}: {decisions}"
+    if repair.status != "minimal":
+        what = f"A repair {title}: {decisions}, and at least {repair.lower_bound} must change"
+    yield f"{what}; then the policy reaches the goal at {repair.cost}:"
     for deviation in repair.deviations:
         own = deviation.policy_operator
         instead = "nothing" if own < 0 else f"({task.operator_name(own)})"
@@ -260,7 +267,11 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
         yield f"{k:>4}  {word}  {changed}  {label}{mark}".rstrip()
     yield ""
     if last is not None:
-        yield f"The last {safe} state of the run is at step {last}."
+        known = all(own in ("NOT A BUG", "UNSAFE") for own in explanation.verdicts[last + 1 :])
+        which = (
+            f"The last {safe} state of the run" if known else f"The last state known to be {safe}"
+        )
+        yield f"{which} is at step {last}."
     else:
         yield f"No decision of the run is proven to be a {fault_word}."
     for fault in explanation.faults:
@@ -270,6 +281,8 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
         yield f"{fault_word.capitalize()} at step {fault.step}: {did}{bad}{instead}."
     if record.witness.size is not None:
         yield f"A safe strategy from here names {counted(record.witness.size, 'state')}."
+    if explanation.problem is not None:
+        yield f"Nothing more is known: {explanation.problem}"
 
 
 def _changed(task: JaniTask, before: object, state: tuple[bool | int | float, ...]) -> str:

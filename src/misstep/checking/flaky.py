@@ -49,9 +49,15 @@ class Contradictions:
             self.first[state] = answers[0]
 
     def problem(
-        self, verdict: StoredVerdict, decisions: Decisions, report: CampaignReport
+        self,
+        verdict: StoredVerdict,
+        decisions: Decisions,
+        report: CampaignReport,
+        *,
+        counts: bool = True,
     ) -> str | None:
-        """Checks a verdict that rests on a run; the run is given from the state of the verdict on."""
+        """Checks a verdict that rests on a run; the run is given from the state of the verdict on. A verdict that
+        does not count yet may rest on any run."""
         step = next((i for i, (state, _) in enumerate(decisions) if state in self.first), None)
         if verdict.verdict == "FLAKY":
             claims = (verdict.kind, verdict.plan, verdict.derivation, verdict.strategy)
@@ -64,18 +70,23 @@ class Contradictions:
         unsolvable = verdict.verdict == "OPTIMAL" and verdict.lower is None
         if step is None or unsolvable:
             return None
+        if not counts:
+            report.not_checked["verdicts that do not count"] += 1
+            return None
         return (
             f"the policy contradicts itself at step {step} of the run, and the verdict is not FLAKY"
         )
 
     @staticmethod
-    def mixed_problem(verdicts: Sequence[StoredVerdict]) -> str | None:
-        """If one oracle's verdict is FLAKY, the others cannot rest on the same run."""
+    def mixed_problem(
+        verdicts: Sequence[StoredVerdict], counts: Callable[[StoredVerdict], bool]
+    ) -> str | None:
+        """If one oracle's verdict is FLAKY, the others cannot rest on the same run, if they count."""
         if not any(own.verdict == "FLAKY" for own in verdicts):
             return None
         for own in verdicts:
             unsolvable = own.verdict == "OPTIMAL" and own.lower is None
-            if own.verdict not in ("FLAKY", "UNKNOWN") and not unsolvable:
+            if own.verdict not in ("FLAKY", "UNKNOWN") and not unsolvable and counts(own):
                 return f"oracle {own.oracle}: the verdict is {own.verdict}, and that of another oracle FLAKY"
         return None
 

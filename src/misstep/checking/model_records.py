@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from misstep.checking.closed import closed_problem
+from misstep.checking.counting import Counting
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
@@ -92,6 +93,7 @@ class ModelRecords:
             len(self.task.labels),
             (None, None),
         )
+        self.counting = Counting(store, task.id)
         self.decisions: dict[State, int] = {}  # of the policy, where its runs show them
         judged = (own.oracle for rows in self.verdicts.values() for own in rows)
         self.finished = store.finished()
@@ -193,19 +195,27 @@ class ModelRecords:
         if not 0 <= step <= last or run.states[step] != state:
             return f"run {entry.run} is not in this state at step {step}"
         decisions = _decisions(run)[step:]
-        if problem := self.contradictions.mixed_problem(self.verdicts[entry.number]):
+        verdicts = self.verdicts[entry.number]
+
+        def counts(verdict: StoredVerdict) -> bool:
+            return self.counting.counts(verdict, entry.run, verdicts)
+
+        if problem := self.contradictions.mixed_problem(verdicts, counts):
             return problem
-        for verdict in self.verdicts[entry.number]:
-            problem = self.contradictions.problem(verdict, decisions, self.report)
+        for verdict in verdicts:
+            problem = self.contradictions.problem(
+                verdict, decisions, self.report, counts=counts(verdict)
+            )
             if problem is None and verdict.verdict != "FLAKY":
                 problem = self._verdict_problem(verdict, state, run)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
         # Where the policy contradicts itself it has more than one decision.
-        shown = [own for own in decisions if own[0] not in self.contradictions.first]
+        compared = decisions if self.counting.compared(entry.run) else ()
+        shown = [own for own in compared if own[0] not in self.contradictions.first]
         if problem := self.risks.problem(entry.number, state, shown):
             return f"the risk: {problem}"
-        return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))
+        return unjudged(self.oracles, (own.oracle for own in verdicts))
 
     def _outcomes(self, state: State, label: int) -> list[State]:
         """Cached, because runs and strategies often pass the same states."""
@@ -241,18 +251,14 @@ class ModelRecords:
         if problem is not None:
             return problem
         for step, (state, label) in enumerate(zip(states, labels, strict=False)):
-            known = self.decisions.setdefault(state, label)
-            if known != label and not self._is_contradicted(state):
+            # Where there may be several answers, a run shows no decision of the policy.
+            if state in self.contradictions.first or not self.counting.compared(run.number):
+                continue
+            if self.decisions.setdefault(state, label) != label:
                 return f"at step {step} the policy answers otherwise than in another run"
         self.report.checked["runs"] += 1
         self.report.not_checked["runs of the policy"] += 1
         return Followed(states, labels, outcome)
-
-    def _is_contradicted(self, state: State) -> bool:
-        """Whether the policy is known to have more than one answer in a state. In a campaign that is not finished,
-        runs may not have been compared with each other yet, so one contradiction says nothing about other states."""
-        known = self.contradictions.first
-        return state in known if self.finished else bool(known)
 
     def _run_problem(self, stored: StoredRun, run: Followed) -> str | None:
         known = OUTCOMES if self.lent else ("unsafe",)
@@ -464,7 +470,9 @@ class ModelRecords:
         """A decision that leads from a bug to a state where unsafe states cannot be avoided must be listed as a fault.
 
         If the budget left something open, it may have left open whether a decision is a fault."""
-        if self.left_open or any(map(self._is_contradicted, run.states)):
+        # Where the policy contradicts itself, faults are forgotten; while a campaign runs, maybe everywhere.
+        bad = self.contradictions.first
+        if self.left_open or any(state in bad or not self.finished for state in run.states if bad):
             return None
         if self.lent and run.states[0] not in self.bugs:
             return None  # there a run belongs to one record, and faults are searched only on runs of bugs

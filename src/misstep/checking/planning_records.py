@@ -14,6 +14,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 
+from misstep.checking.counting import Counting
 from misstep.checking.distances import Distances
 from misstep.checking.dominance import DominanceTables, validate_derivation
 from misstep.checking.errors import CheckError
@@ -107,6 +108,7 @@ class PlanningRecords:
             len(self.sas.operators),
             (0, None),
         )
+        self.counting = Counting(store, task.id)
         self.decisions: list[Decisions] = []  # of all runs
         # A policy gives the same answer in a state in every run, unless it has memory or is random.
         # In a finished campaign: the oracles that must have judged every state.
@@ -180,10 +182,11 @@ class PlanningRecords:
         self.decisions.append(decisions)
         if problem := self._answer_problem(number, decisions):
             return f"the run: {problem}"
-        if problem := self.contradictions.mixed_problem(self.verdicts[number]):
+        if problem := self.contradictions.mixed_problem(self.verdicts[number], self._counts):
             return problem
         for verdict in self.verdicts[number]:
-            problem = self.contradictions.problem(verdict, decisions, self.report)
+            counts = self._counts(verdict)
+            problem = self.contradictions.problem(verdict, decisions, self.report, counts=counts)
             if verdict.verdict == "FLAKY":
                 self.report.not_checked["permitted graphs"] += followed.claim is not None
             elif problem is None:
@@ -200,9 +203,15 @@ class PlanningRecords:
             return f"the shares of the faults: {problem}"
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[number]))
 
+    def _counts(self, verdict: StoredVerdict) -> bool:
+        return self.counting.counts(verdict, verdict.number, self.verdicts[verdict.number])
+
     def _answer_problem(self, number: int, decisions: Decisions) -> str | None:
-        """Finds an answer that differs from an earlier record's run; verdicts FLAKY are excepted."""
+        """Finds an answer that differs from an earlier record's run; verdicts FLAKY are excepted, and so are runs
+        that were not compared with others yet."""
         if not self.one_answer or any(own.verdict == "FLAKY" for own in self.verdicts[number]):
+            return None
+        if not self.counting.compared(number):
             return None
         for step, (state, answer) in enumerate(decisions):
             if answer is None or state in self.contradictions.first:
@@ -301,7 +310,9 @@ class PlanningRecords:
             return "it does not say what is known of all permitted runs, or the policy has but one"
         if run.permitted is None:
             return Followed(states, operators, outcome, spent)
-        if problem := self.sets.run_problem(states, operators, outcome, named):
+        if problem := self.sets.run_problem(
+            states, operators, outcome, named, self.contradictions.first
+        ):
             return problem
         claim = claim_of(run.permitted, self.costly_some)
         if outcome in FAILURES and not math.isinf(claim.most):
@@ -356,7 +367,7 @@ class PlanningRecords:
         if verdict.kind != expected.kind:
             return f"the kind is {expected.kind}, not {verdict.kind}"
         if run.claim is not None and (
-            problem := self._permitted_problem(expected.verdict, expected.kind, state, run, lower)
+            problem := self._permitted_problem(verdict, expected.kind, state, run, lower)
         ):
             return f"the permitted runs: {problem}"
         self.report.checked["verdicts"] += 1
@@ -398,35 +409,32 @@ class PlanningRecords:
         return None
 
     def _permitted_problem(
-        self, verdict: str, kind: str | None, state: State, run: Followed, lower: Cost
+        self, verdict: StoredVerdict, kind: str | None, state: State, run: Followed, lower: Cost
     ) -> str | None:
         """For a set-valued policy: the claims of a verdict beyond the recorded run."""
         assert run.claim is not None
-        if kind in ("fails-some", "crash") or (verdict == "OPTIMAL" and math.isinf(lower)):
-            return self._unneeded_problem(
-                state, run.claim
-            )  # the run is enough, or there is no plan
-        rests = verdict in ("BUG", "OPTIMAL")
-        bad = self.contradictions.first
-        if rests and bad and any(other in bad for other in self.sets.reached(state)):
-            return "the policy contradicts itself where its permitted runs come to, and the verdict is not FLAKY"
-        if kind == "fails-all":
-            self.report.checked["permitted graphs"] += 1
-            return self.sets.no_goal_problem(state)
-        if rests:
-            self.report.checked["permitted graphs"] += 1
-            return self.sets.claim_problem(state, run.claim)
-        if verdict == "UNKNOWN":
+        optimal = verdict.verdict == "OPTIMAL"
+        rests = (optimal and not math.isinf(lower)) or verdict.verdict == "BUG"
+        rests = rests and kind not in ("fails-some", "crash")  # for which the run is enough
+        if self._meets(state):
+            if rests and self._counts(verdict):
+                return "the policy contradicts itself where its permitted runs come to, and the verdict is not FLAKY"
             self.report.not_checked["permitted graphs"] += 1
-        return None
-
-    def _unneeded_problem(self, state: State, claim: Claim) -> str | None:
-        """Checks a claim about all permitted runs that no verdict rests on, so that it may not be provable."""
-        if isinstance(self.sets.closure(state), str):
+            return None
+        if verdict.verdict == "UNKNOWN" or (
+            not rests and isinstance(self.sets.closure(state), str)
+        ):
             self.report.not_checked["permitted graphs"] += 1
             return None
         self.report.checked["permitted graphs"] += 1
-        return self.sets.claim_problem(state, claim)
+        if kind == "fails-all":
+            return self.sets.no_goal_problem(state)
+        return self.sets.claim_problem(state, run.claim)
+
+    def _meets(self, state: State) -> bool:
+        """Whether permitted runs come to a state where the policy contradicts itself, so that its set is not one."""
+        bad = self.contradictions.first
+        return bool(bad) and any(other in bad for other in self.sets.reached(state))
 
     def _witness_problem(
         self, verdict: StoredVerdict, state: State, run: Followed, upper: Cost

@@ -52,7 +52,7 @@ COLUMNS = {
     "dominance": "task tables",
     "knowledge": "",
     "fuzzed": "",
-    "units": "",
+    "units": "task stage key",
     "events": "",
 }
 
@@ -199,6 +199,15 @@ class Store:
         """Whether the campaign is finished, so that every oracle must have judged every state."""
         return self._meta("finished") == "1"
 
+    def asks(self) -> bool:
+        """Whether the policy has to be asked again before a verdict counts."""
+        return self._meta("asks") == "1"
+
+    def marked(self, task: int, mark: str) -> frozenset[int]:
+        """The runs of a task with a mark, such as that the policy was asked about them again."""
+        rows = self._rows("units", "key", "WHERE task = ? AND stage = ?", task, mark)
+        return frozenset(int(key) for (key,) in rows if re.fullmatch("[0-9]{1,18}", str(key)))
+
     def left_open(self, task: int) -> bool:
         """Whether something was left undecided on a model: verdicts, or whether a decision is a fault."""
         found = [own.verdict for own in self.verdicts(task)]
@@ -293,7 +302,7 @@ class Store:
         return self._rows(table, columns, "WHERE task = ? ORDER BY 1", task)
 
     def _rows(
-        self, table: str, columns: str, rest: str, *values: int
+        self, table: str, columns: str, rest: str, *values: int | str
     ) -> Generator[tuple[Any, ...], None, None]:
         # Not `yield from`: after Ctrl-C it would close the cursor, maybe after its connection.
         found = self.connection.execute(f"SELECT {columns} FROM {table} {rest}", values)

@@ -45,7 +45,7 @@ def _below(family: Family) -> list[str]:
         lines.append(f"measured: {family.measured}")
     if family.exceptions:
         lines.append(
-            f"exceptions: {family.exceptions} of {family.good} decisions that are proven good fit these words, too"
+            f"exceptions: {family.exceptions} of {family.good} good decisions that were compared fit these words, too"
         )
     facts = ", ".join(family.example_facts)
     if len(facts) > LONGEST_STATE:

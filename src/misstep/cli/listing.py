@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from misstep.binomial import percent
 from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_entries, print_json, say
 
@@ -149,7 +150,9 @@ def _safety_figures(name: str) -> str:
     card = shipped("safety", name).card
     test = card["test"]
     model = card["commands"][0].removeprefix("misstep generate ").partition(" -o ")[0]
-    return f"for {model}; unsafe in {test['unsafe_rate']:.1%} of {test['episodes']} episodes"
+    return (
+        f"for {model}; unsafe in {percent(test['unsafe_rate'], 1)}% of {test['episodes']} episodes"
+    )
 
 
 def _option(parameter: AnyParameter) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from misstep.binomial import percent
 from misstep.cli.arguments import Cluster, WorkerMemory, check_limits, typed
 from misstep.cli.groups import Group
 from misstep.cli.output import phase_progress, print_json, print_table, remark
@@ -192,9 +193,12 @@ def _print(done: dict[int, Json], best: int) -> None:
     for seed, own in done.items():
         test = own["test"] or {}
         if "goal_rate" in test:
-            figures = {"goal": f"{test['goal_rate']:.0%}", "unsafe": f"{test['unsafe_rate']:.0%}"}
+            figures = {
+                "goal": f"{percent(test['goal_rate'])}%",
+                "unsafe": f"{percent(test['unsafe_rate'])}%",
+            }
         else:
-            figures = {"train": f"{own['success']:.0%}"}
+            figures = {"train": f"{percent(own['success'])}%"}
             if test:
                 figures["validate"] = f"{test['coverage']}/{test['tasks']}"
                 figures["states"] = f"{test['solved']}/{test['processed']}"

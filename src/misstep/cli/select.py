@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from misstep.binomial import ends, percent
 from misstep.cli.arguments import AsJson, check_limits, domain_of_suite, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
 from misstep.cli.groups import Group, takes
@@ -156,6 +157,8 @@ def _print(selection: Selection) -> None:
     for comparison in selection.comparisons:
         other = selection.candidates[comparison.worse].policy
         verdict = "better than" if comparison.significant else "NOT significantly better than"
+        if comparison.contrary:  # the score weighs its parts by the best policy, the test does not
+            verdict = "first by its score, but task by task significantly WORSE than"
         say(
             f"{best} is {verdict} {other}: difference a task {_shown(comparison.difference, 3)}, "
             f"p = {comparison.corrected:.4f}"
@@ -175,7 +178,7 @@ def _shown(value: Interval, digits: int) -> str:
 def _percent(value: Interval) -> str:
     if value.value is None or value.low is None or value.high is None:
         return "-"
-    return f"{value.value:.0%} [{value.low:.0%}, {value.high:.0%}]"
+    return f"{percent(value.value)}% [{ends(value.low, value.high, between='%, ')}%]"
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from misstep.binomial import percent
 from misstep.cli.arguments import AsJson, read_problems, typed
 from misstep.cli.defaults import (
     ALGORITHMS,
@@ -299,7 +300,7 @@ def _print(summary: dict[str, Any], out: Path) -> None:
     print(
         f"\nchosen    model {summary['chosen']} of {summary['models']}, by {summary['criterion']}"
     )
-    print(f"train     {summary['success']:.0%} of the tasks solved")
+    print(f"train     {percent(summary['success'])}% of the tasks solved")
     if test:
         states = f"{test['solved']} of {test['processed']} states solved, {test['bugs']} bugs"
         print(f"validate  {test['coverage']} of {test['tasks']} tasks; {states}")
@@ -354,10 +355,10 @@ def _row(node: Node) -> list[str]:
         str(node.id),
         "-" if node.parent is None else str(node.parent),
         "-" if node.loss is None else f"{node.loss:.4f}",
-        f"{node.success:.0%}",
+        f"{percent(node.success)}%",
         f"{test['coverage']}/{test['tasks']}" if test else "-",
-        f"{test['solved'] / share:.0%}" if test else "-",
-        f"{test['bugs'] / share:.0%}" if test else "-",
+        f"{percent(test['solved'] / share)}%" if test else "-",
+        f"{percent(test['bugs'] / share)}%" if test else "-",
         str(node.samples),
         f"{sum(node.seconds.values()):.1f}",
     ]

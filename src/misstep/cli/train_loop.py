@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from misstep.binomial import percent
 from misstep.cli.arguments import AsJson, check_limits, typed
 from misstep.cli.groups import Group, takes
 from misstep.cli.models import Constants, Property, Reading, read_model
@@ -153,10 +154,10 @@ def loop_command(
 def _told(what: str, figures: dict[str, Any]) -> None:
     if "step" in figures:
         test = figures["test"]
-        what += f", step {figures['step']:,}: goal {test['goal_rate']:.0%}, "
-        what += f"unsafe {test['unsafe_rate']:.0%}"
+        what += f", step {figures['step']:,}: goal {percent(test['goal_rate'])}%, "
+        what += f"unsafe {percent(test['unsafe_rate'])}%"
     elif "bugs" in figures:
-        what += f": unsafe {figures['unsafe_rate']:.1%}, {figures['bugs']} bugs"
+        what += f": unsafe {percent(figures['unsafe_rate'], 1)}%, {figures['bugs']} bugs"
     remark(what)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from misstep.binomial import percent
 from misstep.cli.arguments import AsJson, typed
 from misstep.cli.groups import Group, takes
 from misstep.cli.models import Constants, Property, Reading, read_model, reading_options
@@ -254,7 +255,7 @@ def _line(line: dict[str, Any]) -> None:
     test = line["test"]
     remark(
         f"step {line['step']:,}  loss {line['loss']:.5f}  epsilon {line['epsilon']:.2f}  "
-        f"goal {test['goal_rate']:.0%}  unsafe {test['unsafe_rate']:.0%}  return {test['return']:.1f}  "
+        f"goal {percent(test['goal_rate'])}%  unsafe {percent(test['unsafe_rate'])}%  return {test['return']:.1f}  "
         f"seconds {line['seconds']:.1f}"
     )
 
@@ -264,7 +265,7 @@ def _told(summary: dict[str, Any]) -> str:
     end = ", good enough" if summary["stopped"] else ""
     return (
         f"trained   {summary['steps']:,} steps, {summary['updates']:,} updates{end}\n"
-        f"best      goal {test['goal_rate']:.0%}, unsafe {test['unsafe_rate']:.0%} of "
+        f"best      goal {percent(test['goal_rate'])}%, unsafe {percent(test['unsafe_rate'])}% of "
         f"{test['episodes']} episodes, of {summary['checkpoints']} checkpoints\n"
         f"policy    {summary['best']}"
     )

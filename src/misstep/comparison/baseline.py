@@ -26,7 +26,7 @@ from typing import Any
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.records import KINDS, Effort, Found, Record, Run, Times, Witness
 from misstep.campaigns.rows import Values
-from misstep.comparison.changes import FAILING, spent
+from misstep.comparison.changes import FAILING, is_unconfirmed, spent
 from misstep.decoding import excerpt, parse_json
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import is_there, read_bytes, reason, write_bytes
@@ -263,8 +263,8 @@ def _known(record: Record) -> Known:
         own = spent(record)
         cost = None if own is None or math.isinf(own) else int(own)
         outcome = "cut" if own is None else outcome
-    if record.verdict == "FLAKY":
-        outcome, cost = "cut", None  # the run is not reproducible
+    if record.verdict == "FLAKY" or is_unconfirmed(record):
+        outcome, cost = "cut", None  # the run is not reproducible, or not known to be
     if not record.is_bug:
         return Known(verdict, outcome=outcome, cost=cost)
     return Known(

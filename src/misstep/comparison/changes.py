@@ -5,7 +5,8 @@ the answer is exact: the new run costs no more than the witness and nothing bett
 run (better), as much (still), or more (worse). If the old verdict was open, and the witness of the new campaign proves
 that the old run was a bug too, the bug is not new but uncovered.
 
-A run that was cut costs at least what it had spent; nothing is known about a run that timed out. The cost of a
+A run that was cut costs at least what it had spent; nothing is known about a run that timed out, or about which the
+policy was not asked again because the work ended before. The cost of a
 set-valued policy is that of its cheapest permitted run (or of the most expensive one, if the settings say so), and
 infinite if a permitted run fails.
 """
@@ -16,6 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from misstep.campaigns.confirmed import NOT_ASKED_AGAIN, RUN_NOT_ASKED_AGAIN
 from misstep.campaigns.records import Record
 
 FAILING = ("loop", "stuck", "inapplicable", "error")
@@ -66,8 +68,9 @@ def change_of(before: Record, after: Record) -> Change:
 
 
 def spent(record: Record) -> float | None:
-    """The cost of the policy, infinite if it fails; None if its run was cut or timed out, or for models."""
-    if record.world == "model":
+    """The cost of the policy, infinite if it fails; None if its run was cut or timed out or does not count, or for
+    models."""
+    if record.world == "model" or is_unconfirmed(record):
         return None
     if record.run.outcome in FAILING:
         return math.inf
@@ -85,11 +88,18 @@ def spent(record: Record) -> float | None:
     return None if low is None or high is None else low + high
 
 
+def is_unconfirmed(record: Record) -> bool:
+    """Whether the policy was not asked again yet, so that it may run otherwise."""
+    return record.source in (NOT_ASKED_AGAIN, RUN_NOT_ASKED_AGAIN)
+
+
 def spent_at_least(record: Record) -> float:
     """A lower bound on the cost of the policy, also for a run that was cut."""
     cost = spent(record)
     if cost is not None:
         return cost
+    if is_unconfirmed(record):
+        return 0
     is_cut = record.run.outcome == "cut" and record.run.permitted is None
     return (record.run.cost or 0) if is_cut else 0
 
@@ -122,7 +132,8 @@ def _word_of_fine(before: Record, after: Record) -> str:
     if before.verdict != "UNKNOWN":
         return "new"
     if before.world == "model":
-        return "uncovered" if before.run.outcome == "unsafe" else "new"
+        is_unsafe = before.run.outcome == "unsafe" and not is_unconfirmed(before)
+        return "uncovered" if is_unsafe else "new"
     enough = _upper(after)
     return "uncovered" if enough is not None and spent_at_least(before) > enough else "new"
 
@@ -158,4 +169,4 @@ def _brief(record: Record) -> dict[str, Any]:
     return {key: row[key] for key in keys}
 
 
-__all__ = ["BUGS", "CHANGES", "Change", "change_of", "spent", "spent_at_least"]
+__all__ = ["BUGS", "CHANGES", "Change", "change_of", "is_unconfirmed", "spent", "spent_at_least"]

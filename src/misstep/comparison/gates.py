@@ -193,7 +193,7 @@ class Gate:
             "untested": seen.untested,
             "errors": summary.crashes + summary.timeouts,
             "flaky": summary.flaky,
-            "remarks": seen.remarks,
+            "remarks": (*seen.remarks, *_nothing_decided(summary, words)),
             "compared": compared,
         }
         reasons = tuple(self._reasons(parts, summary))
@@ -305,6 +305,13 @@ def trouble_of(summary: Summary) -> int:
         codes = {"memory": MemoryLimitError.exit_code, "crash": ToolError.exit_code}
         return codes.get(summary.limit or "", TimeLimitError.exit_code)
     return 0
+
+
+def _nothing_decided(summary: Summary, words: Mapping[str, str]) -> Iterable[str]:
+    """A remark on a gate that passes only because nothing is known about any state."""
+    proven = summary.bugs["total"] + summary.optimal + summary.unsolvable
+    if summary.tested and not proven and {*words.values()} <= {"undecided", "flaky"}:
+        yield f"none of the {summary.tested} tested states was decided, so nothing is known about bugs"
 
 
 def _nothing_tested(summary: Summary) -> bool:

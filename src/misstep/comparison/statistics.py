@@ -52,7 +52,13 @@ class PairedComparison:
 
     @property
     def significant(self) -> bool:
-        return self.corrected < SIGNIFICANT
+        """Whether the first policy is significantly better."""
+        return self.corrected < SIGNIFICANT and (self.difference.value or 0) > 0
+
+    @property
+    def contrary(self) -> bool:
+        """Whether it is significantly worse: a ranking by something else than this mean may put it first."""
+        return self.corrected < SIGNIFICANT and (self.difference.value or 0) < 0
 
 
 def resamples(tasks: int, seed: int, count: int = RESAMPLES) -> list[list[int]]:

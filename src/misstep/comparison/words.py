@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from misstep.binomial import ends
 from misstep.campaigns.records import KINDS
 from misstep.comparison.changes import CHANGES
 from misstep.comparison.statistics import SIGNIFICANT
@@ -88,7 +89,7 @@ def _numbers(
         [side.label, *(str(own.counts[name]) for name in names), str(own.bugs)]
         for side, own in zip(found.campaigns, numbers, strict=True)
     ]
-    yield from table([title, *titles, "share of bugs [95 %]"], rows, width)
+    yield from table([title, *titles, "proven bugs [95 %]"], rows, width)
 
 
 def _oracles(found: Comparison, width: int | None) -> Iterator[str]:
@@ -104,7 +105,7 @@ def _oracles(found: Comparison, width: int | None) -> Iterator[str]:
         yield ""
         title = "by oracle, on " + ("common states" if common else "all states")
         yield from table(
-            [title, "tested", "bugs", "optimal", "unknown", "share of bugs [95 %]"], rows, width
+            [title, "tested", "bugs", "optimal", "unknown", "proven bugs [95 %]"], rows, width
         )
 
 
@@ -151,7 +152,7 @@ def test_text(test: PairedTest) -> str:
         return start + (test.problem or "")
     low, high = test.difference.low, test.difference.high
     value = 100 * (test.difference.value or 0)
-    between = "" if low is None or high is None else f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+    between = "" if low is None or high is None else f" [{ends(low, high, 1, sign='+')}]"
     sure = "significant" if test.corrected < SIGNIFICANT else "may well be chance"
     where = "" if test.common else ", on all states"
     return (

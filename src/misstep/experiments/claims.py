@@ -19,7 +19,7 @@ from misstep.binomial import clopper_pearson
 from misstep.experiments.expressions import Condition, Summary, Value
 from misstep.experiments.kinds import Json
 from misstep.experiments.observations import Gathered, grouped
-from misstep.experiments.relations import relation
+from misstep.experiments.relations import Relation, relation
 from misstep.experiments.tables import shown_number
 
 _MOST = 12  # groups that are named
@@ -50,6 +50,7 @@ class _Measured:
     share: tuple[int, int] | None = None  # of how many it is a share
     # The groups that contradict it, or the numbers behind a value.
     against: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()  # groups of which it is not known whether they do
 
 
 def judge_claim(own: Json, gathered: Gathered) -> Judged:
@@ -59,6 +60,10 @@ def judge_claim(own: Json, gathered: Gathered) -> Judged:
         more = len(measured.against) - _MOST
         why += _begin(own)
         why += "; ".join(measured.against[:_MOST])
+        why += f"; and {more} more." if more > 0 else "."
+    if measured.unknown:
+        why += f" Unknown in {'; '.join(measured.unknown[:_MOST])}"
+        more = len(measured.unknown) - _MOST
         why += f"; and {more} more." if more > 0 else "."
     lacking = sorted({row for step, row, _ in gathered.missing() if step == own["step"]})
     if lacking:
@@ -72,7 +77,7 @@ def judge_claim(own: Json, gathered: Gathered) -> Judged:
         own["paper"],
         verdict,
         measured.value,
-        _ours(measured),
+        _ours(own, measured),
         why,
     )
 
@@ -90,15 +95,18 @@ def _measure(own: Json, gathered: Gathered) -> _Measured:
             for key, group in grouped(found, own["groups"]).items()
             if among is None or among(group)
         }
-        true = {key for key, group in groups.items() if holds(group)}
+        answers = {key: holds(group) for key, group in groups.items()}
+        unknown = tuple(_named(key) for key, answer in answers.items() if answer is None)
+        groups = {key: group for key, group in groups.items() if answers[key] is not None}
+        true = {key for key in groups if answers[key]}
         share = len(true) / len(groups) if groups else None
         told = own["shown"] or not own["sampled"]
         against = tuple(
-            ", ".join(map(shown_number, key)) + _shown(own, group)
+            _named(key) + _shown(own, group)
             for key, group in groups.items()
             if told and (key in true) == _asks_for_few(own)
         )
-        return _Measured(share, len(groups), (len(true), len(groups)), against)
+        return _Measured(share, len(groups), (len(true), len(groups)), against, unknown)
     summary = Summary(own["value"])
     value = summary(found)
     number = float(value) if isinstance(value, (int, float)) else None
@@ -106,6 +114,10 @@ def _measure(own: Json, gathered: Gathered) -> _Measured:
     count = len(found) if share_of is None else share_of[1]
     against = (_shown(own, found).strip(" ()"),) if own["shown"] and found else ()
     return _Measured(number, count, share_of, against)
+
+
+def _named(key: tuple[Value, ...]) -> str:
+    return ", ".join(map(shown_number, key))
 
 
 def _asks_for_few(own: Json) -> bool:
@@ -133,23 +145,53 @@ def _verdict(own: Json, measured: _Measured) -> tuple[str, str]:
     if measured.count < own["needs"]:
         return OPEN, f"{measured.count} cases, and {own['needs']:g} are needed. {asked}"
     wanted = relation(own["agrees"])
-    low = high = measured.value
-    if own["sampled"] and measured.share is not None:
-        low, high = clopper_pearson(*measured.share)
-        asked += f" The 95 % interval is [{low:.3g}, {high:.3g}]."
-    decided = wanted.decide(measured.value, low, high)
+    if measured.share is None:
+        decided = wanted.decide(measured.value, measured.value, measured.value)
+    else:
+        count, total = measured.share
+        more = len(measured.unknown)
+        # It must be decided alike whatever is true of the groups of which nothing is known.
+        each = {_decided(own, count + k, total + more) for k in range(more + 1)}
+        decided = each.pop() if len(each) == 1 else None
+        if own["sampled"]:
+            low = clopper_pearson(count, total + more)[0]
+            high = clopper_pearson(count + more, total + more)[1]
+            ends = f"[{told_beside(wanted, low)}, {told_beside(wanted, high)}]"
+            asked += f" The 95 % interval is {ends}."
     if decided is None:
         return OPEN, f"{asked} It lies on both sides."
     return (AGREES if decided else DISAGREES), asked
 
 
-def _ours(measured: _Measured) -> str:
+def _decided(own: Json, count: int, total: int) -> bool | None:
+    """What a share of groups says to a claim."""
+    value = count / total
+    ends = clopper_pearson(count, total) if own["sampled"] else (value, value)
+    return relation(own["agrees"]).decide(value, *ends)
+
+
+def _ours(own: Json, measured: _Measured) -> str:
     if measured.value is None:
         return "-"
-    if measured.share is not None:
-        count, total = measured.share
-        return f"{100 * measured.value:.1f} % ({count} of {total})"
-    return shown_number(measured.value)
+    wanted = relation(own["agrees"])
+    if measured.share is None:
+        return told_beside(wanted, measured.value)
+    count, total = measured.share
+    more = f"; {len(measured.unknown)} more unknown" if measured.unknown else ""
+    return f"{percent_beside(wanted, measured.value)} % ({count} of {total}{more})"
+
+
+def told_beside(wanted: Relation, value: float) -> str:
+    """A number with so many digits that it satisfies the condition beside it if and only if the value does."""
+    texts = [shown_number(value), *(f"{value:.{digits}g}" for digits in range(3, 18))]
+    return next(own for own in texts if wanted.holds(float(own)) == wanted.holds(value))
+
+
+def percent_beside(wanted: Relation, value: float) -> str:
+    """The same for a share as a percentage; the last text is the share itself."""
+    texts = [f"{100 * value:.{digits}f}" for digits in range(1, 16)]
+    same = (own for own in texts if wanted.holds(float(own) / 100) == wanted.holds(value))
+    return next(same, f"{100 * value:.17g}")
 
 
 __all__ = ["AGREES", "DISAGREES", "OPEN", "Judged", "judge_claim"]

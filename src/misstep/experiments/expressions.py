@@ -9,8 +9,11 @@ The second uses the functions below. Their first argument is an expression of on
 condition that selects observations. No other Python is allowed (no attributes, no indices, no other functions), so a
 definition from a stranger cannot run code.
 
-Unknown values are None. A comparison with None is false, and arithmetic with None is None; so is a division by 0, and a
-function of no observations, except `count`.
+Unknown values are None. Arithmetic with None is None; so is a division by 0, and a function of no observations, except
+`count`. A comparison with an unknown value is unknown, also of two unknown ones: figures that nobody has measured are
+neither equal nor different. `and`, `or` and `not` give an answer where the unknown parts do not matter, else None; a
+column that stands alone is a flag, which is not set where it is missing. Nothing holds that is unknown: it is not
+selected, and a share counts it as false. Only with a written `None`, == and != ask whether a value is unknown.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ Value = str | int | float | bool | None
 Observation = Mapping[str, Value]
 _OfOne = Callable[[Observation], Value]
 _OfMany = Callable[[Sequence[Observation]], Value]
+_Truth = Callable[..., bool | None]
 _Inner = Callable[[ast.expr], Callable[..., Value]]  # makes functions of the parts of an operation
 
 FUNCTIONS = ("count", "sum", "mean", "median", "min", "max", "share", "spread", "distinct")
@@ -159,8 +163,8 @@ def _call(node: ast.Call, columns: set[str]) -> _OfMany:
 
 
 def _function(name: str, values: list[Value]) -> Value:
-    if name == "distinct":
-        return len(set(values)) if values else None
+    if name == "distinct":  # an unknown value may be equal to another one or not
+        return len(set(values)) if values and None not in values else None
     if name == "share":
         return sum(map(bool, values)) / len(values) if values else None
     numbers = [float(own) for own in values if isinstance(own, (int, float))]
@@ -197,14 +201,13 @@ def _share_parts(node: ast.expr) -> tuple[_OfOne, _OfOne | None] | None:
 def _operation(node: ast.expr, inner: _Inner) -> Callable[..., Value]:
     """The common part of both kinds: `inner` turns each part into a function."""
     if isinstance(node, ast.BoolOp):
-        parts = [inner(own) for own in node.values]
-        if isinstance(node.op, ast.And):
-            return lambda given: all(part(given) for part in parts)
-        return lambda given: any(part(given) for part in parts)
+        parts = [_truth(own, inner) for own in node.values]
+        return _joined(parts, isinstance(node.op, ast.Or))
     if isinstance(node, ast.UnaryOp):
-        operand = inner(node.operand)
         if isinstance(node.op, ast.Not):
-            return lambda given: not operand(given)
+            negated = _truth(node.operand, inner)
+            return lambda given: None if (own := negated(given)) is None else not own
+        operand = inner(node.operand)
         if isinstance(node.op, ast.USub):
             return lambda given: _arithmetic(operator.sub, 0, operand(given))
     if isinstance(node, ast.BinOp):
@@ -219,38 +222,73 @@ def _operation(node: ast.expr, inner: _Inner) -> Callable[..., Value]:
     raise ExpressionError(f"{ast.unparse(node)[:60]!r} is not understood")
 
 
+def _truth(node: ast.expr, inner: _Inner) -> _Truth:
+    """Whether a part holds; None if that is unknown. A missing flag is not set."""
+    part = inner(node)
+    if isinstance(node, ast.Name):
+        return lambda given: bool(part(given))
+    return lambda given: None if (own := part(given)) is None else bool(own)
+
+
+def _joined(parts: Sequence[_Truth], decides: bool) -> _Truth:
+    """`or` if a true part decides, `and` if a false one does; unknown parts matter only if none decides."""
+
+    def value(given: object) -> bool | None:
+        unknown = False
+        for part in parts:
+            own = part(given)
+            if own is decides:
+                return decides
+            unknown = unknown or own is None
+        return None if unknown else not decides
+
+    return value
+
+
 def _comparison(node: ast.Compare, inner: _Inner) -> Callable[..., Value]:
-    tests: list[Callable[..., bool]] = []
+    tests: list[_Truth] = []
     left = inner(node.left)
     for sign, operand in zip(node.ops, node.comparators, strict=True):
         if isinstance(sign, (ast.In, ast.NotIn)):
             tests.append(_membership(left, _constants(operand), isinstance(sign, ast.In)))
             continue
         right = inner(operand)
-        tests.append(_test(left, sign, right))
+        tests.append(_test(left, sign, right, asks=_is_none(node.left) or _is_none(operand)))
         left = right
-    return lambda given: all(test(given) for test in tests)
+    return _joined(tests, False)
 
 
-def _membership(left: Callable[..., Value], known: set[Value], inside: bool) -> Callable[..., bool]:
-    return lambda given: (left(given) in known) == inside
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _membership(left: Callable[..., Value], known: set[Value], inside: bool) -> _Truth:
+    def test(given: object) -> bool | None:
+        own = left(given)
+        return None if own is None and None not in known else (own in known) == inside
+
+    return test
 
 
 def _test(
-    left: Callable[..., Value], sign: ast.cmpop, right: Callable[..., Value]
-) -> Callable[..., bool]:
-    if isinstance(sign, ast.Eq):
-        return lambda given: left(given) == right(given)
-    if isinstance(sign, ast.NotEq):
-        return lambda given: left(given) != right(given)
-    if type(sign) not in _ORDER:
+    left: Callable[..., Value], sign: ast.cmpop, right: Callable[..., Value], *, asks: bool
+) -> _Truth:
+    """A comparison; `asks` whether a value is unknown."""
+    equal = isinstance(sign, (ast.Eq, ast.NotEq))
+    if not equal and type(sign) not in _ORDER:
         raise ExpressionError("a comparison is not understood")
-    compare = _ORDER[type(sign)]
+    compare: Callable[..., bool] = {ast.Eq: operator.eq, ast.NotEq: operator.ne, **_ORDER}[
+        type(sign)
+    ]
 
-    def test(given: object) -> bool:
+    def test(given: object) -> bool | None:
         a, b = left(given), right(given)
-        if a is None or b is None or isinstance(a, str) != isinstance(b, str):
-            return False
+        if equal and asks:
+            return compare(a, b)
+        if a is None or b is None:
+            return None
+        if not equal and isinstance(a, str) != isinstance(b, str):
+            return None
         return compare(a, b)
 
     return test

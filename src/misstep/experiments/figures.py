@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import nan
 
-from misstep.experiments.expressions import Condition, Summary, Value
+from misstep.experiments.expressions import Condition, Observation, Summary, Value
 from misstep.experiments.kinds import Json
 from misstep.experiments.observations import Gathered, grouped
 from misstep.experiments.tables import over_seeds
@@ -55,8 +56,8 @@ def _bars(own: Json, found: Rows, title: str) -> Page:
     for label, group in _series(own, found).items():
         by_bin = grouped(group, [own["bins"]])
         means = [over_seeds(summary, by_bin.get((value,), [])).mean for value in bins]
-        numbers = (float(own) if isinstance(own, (int, float)) else 0.0 for own in means)
-        series.append(Series(label, tuple(numbers)))
+        numbers = (_number(own) for own in means)
+        series.append(Series(label, tuple(nan if own is None else own for own in numbers)))
     names = tuple(visible(str(value)) for value in bins)
     y_title = own["value_title"] or own["value"]
     return bars_sideways(title, own["bins"], y_title, names, series)
@@ -65,9 +66,9 @@ def _bars(own: Json, found: Rows, title: str) -> Page:
 def _curves(own: Json, found: Rows, title: str) -> Page:
     value, reached = Condition(own["value"]), Condition(own["reached"])
     curves = []
-    longest = max((_number(value(one)) for one in found), default=1.0)
+    longest = max(_numbers(value, found), default=1.0)
     for label, group in _series(own, found).items():
-        times = sorted(_number(value(one)) for one in group if reached.holds(one))
+        times = sorted(_numbers(value, reached.pick(group)))
         points = tuple((x, 100 * (k + 1) / len(group)) for k, x in enumerate(times))
         curves.append(Curve(label, points, longest))
     x_title = own["value_title"] or own["value"]
@@ -78,11 +79,11 @@ def _curves(own: Json, found: Rows, title: str) -> Page:
 def _growth(own: Json, found: Rows, title: str) -> Page:
     """How many have been reached by a time; for several seeds, the mean."""
     value, reached = Condition(own["value"]), Condition(own["reached"])
-    ends = max((_number(value(one)) for one in found), default=1.0)
+    ends = max(_numbers(value, found), default=1.0)
     curves = []
     for label, group in _series(own, found).items():
         seeds = len(grouped(group, ["seed"]))
-        times = sorted(_number(value(one)) for one in group if reached.holds(one))
+        times = sorted(_numbers(value, reached.pick(group)))
         points = tuple((x, (k + 1) / seeds) for k, x in enumerate(times))
         curves.append(Curve(label, points, ends))
     x_title = own["value_title"] or own["value"]
@@ -106,11 +107,18 @@ def _scatter(own: Json, found: Rows, title: str) -> Page:
 
 
 def _by_pair(by: Sequence[str], found: Rows, summary: Summary) -> dict[tuple[Value, ...], float]:
-    return {key: _number(summary(group)) for key, group in grouped(found, by).items()}
+    numbers = {key: _number(summary(group)) for key, group in grouped(found, by).items()}
+    return {key: number for key, number in numbers.items() if number is not None}
 
 
-def _number(value: Value) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0
+def _numbers(value: Condition, found: Iterable[Observation]) -> list[float]:
+    """The values that are known."""
+    numbers = (_number(value(one)) for one in found)
+    return [number for number in numbers if number is not None]
+
+
+def _number(value: Value) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 __all__ = ["make_figures"]

@@ -25,13 +25,15 @@ class Number:
 
     mean: Value
     spread: float | None = None
+    known: tuple[int, int] | None = None  # seeds, where the number is not known for all of them
 
     def __str__(self) -> str:
         if self.mean is None:
             return "-"
-        if self.spread is None:
-            return shown_number(self.mean)
-        return f"{shown_number(self.mean)} +- {shown_number(self.spread)}"
+        text = shown_number(self.mean)
+        if self.spread is not None:
+            text += f" +- {shown_number(self.spread)}"
+        return text if self.known is None else f"{text} ({self.known[0]} of {self.known[1]} seeds)"
 
 
 @dataclass(frozen=True)
@@ -141,14 +143,15 @@ def _cells(
 
 
 def over_seeds(summary: Summary, observations: list[dict[str, Value]]) -> Number:
-    """The mean of what the summary gives for each seed."""
+    """The mean of what the summary gives for each seed, as far as it is known."""
     values = [summary(group) for group in grouped(observations, ["seed"]).values()]
     numbers = [float(own) for own in values if isinstance(own, (int, float))]
     if not numbers:
         return Number(values[0] if values else None)
     mean = math.fsum(numbers) / len(numbers)
-    whole = len(numbers) == 1 and isinstance(values[0], int)
-    return Number(int(mean) if whole else mean, deviation(numbers))
+    whole = len(values) == 1 and isinstance(values[0], int)
+    known = None if len(numbers) == len(values) else (len(numbers), len(values))
+    return Number(int(mean) if whole else mean, deviation(numbers), known)
 
 
 def _empty_rows(
@@ -207,11 +210,15 @@ def shown_number(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
         if value == int(value) and abs(value) < 1e15:
             return str(int(value))
         if abs(value) >= 100:
             return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}"
-        return f"{value:.3g}"
+        # What is rounded to 1 or 100 would read as if nothing were missing.
+        texts = [f"{value:.{digits}g}" for digits in (3, 4, 5, 6)]
+        return next((own for own in texts if float(own) not in (1, 100)), texts[0])
     return visible(str(value))
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from shlex import quote
 
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, fault_text, headline
+from misstep.campaigns.summary import Summary
 from misstep.comparison.changes import FAILING
-from misstep.comparison.gates import GateResult, worst_text
+from misstep.comparison.gates import GateResult, trouble_of, worst_text
+from misstep.errors import UndecidedError
 from misstep.reports.escaping import visible
 
 NO_FAULT = "no fault is proven"
@@ -83,6 +85,25 @@ def known_as(record: Record, gate: GateResult | None) -> str | None:
     return None if gate is None or not gate.compared else gate.words.get(record.id, "new")
 
 
+def gaps_of(summary: Summary) -> list[str]:
+    """Why a campaign without bugs need not be a good sign: what was not tested, and states without a verdict."""
+    told = []
+    code = trouble_of(summary)
+    if not summary.finished:
+        told.append("The campaign is not finished: not all states were tested.")
+    elif code == UndecidedError.exit_code:
+        told.append("Nothing was tested.")
+    if summary.flaky or summary.contradictions:
+        where = f" in {summary.flaky} states" if summary.flaky else ""
+        told.append(f"The policy contradicts itself when it is asked again{where}.")
+    return told
+
+
+def fine_of(counts: Mapping[str, int]) -> int:
+    """The number of states that are proven to be no bugs, also because no plan exists."""
+    return counts["optimal"] + counts["unsolvable"]
+
+
 def counted(records: list[Record], what: str = "bug") -> str:
     return f"{len(records)} {what}{'' if len(records) == 1 else 's'}, worst: {worst_text(records)}"
 
@@ -93,6 +114,8 @@ __all__ = [
     "commands",
     "counted",
     "fails",
+    "fine_of",
+    "gaps_of",
     "group_of",
     "grouped",
     "in_words",

@@ -3,7 +3,7 @@
 A hundred similar bugs should not be a hundred failed tests. So a test case is a kind of bug with its family; its name
 stays the same from run to run, so that a page can show since when it fails. Its text lists bugs with the commands that
 show them. Known bugs of a baseline are skipped tests, not failures. Two cases are always there: "the policy answers"
-and "all other states".
+and "all other states". A campaign that is not finished or has tested nothing has an error of its own.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from misstep.reports.findings import (
     commands,
     counted,
     fails,
+    fine_of,
+    gaps_of,
     grouped,
     in_words,
     kind_of,
@@ -45,6 +47,12 @@ def text(campaign: Campaign, gate: GateResult | None = None) -> str:
     root = Xml.Element("testsuites", name="misstep")
     if gate is not None:
         _gate(root, gate)
+    elif lacking := gaps_of(summary):
+        # Else the page of a campaign that tested nothing would be as green as that of one without bugs.
+        suite = Xml.SubElement(root, "testsuite", name="misstep campaign")
+        case = Xml.SubElement(suite, "testcase", classname="misstep", name="everything was tested")
+        Xml.SubElement(case, "error", type="incomplete", message=" ".join(lacking))
+        _count(suite)
     for task, bugs in by_task.items():
         _suite(root, campaign, summary, task, bugs, gate)
     for name in ("tests", "failures", "errors"):
@@ -99,7 +107,9 @@ def _suite(
         _group(case, campaign, members, gate)
     case = Xml.SubElement(suite, "testcase", classname=name, name="all other states")
     out = Xml.SubElement(case, "system-out")
-    out.text = f"{own['tested']} states tested, {own['optimal']} proven to be no bug, {own['unknown']} unknown"
+    flaky = f", {own['flaky']} without a verdict" if own["flaky"] else ""
+    told = f"{own['tested']} states tested, {fine_of(own)} proven to be no bug, {own['unknown']} unknown"
+    out.text = told + flaky
     _count(suite)
 
 

@@ -13,7 +13,7 @@ from misstep.campaigns.worst import counted, severity_of
 from misstep.comparison.gates import GateResult, worst_text
 from misstep.files import write_bytes
 from misstep.reports.escaping import block, code
-from misstep.reports.findings import bugs_of, commands, fails, grouped, in_words
+from misstep.reports.findings import bugs_of, commands, fails, fine_of, gaps_of, grouped, in_words
 
 MOST_GROUPS = 10
 
@@ -29,7 +29,7 @@ def text(campaign: Campaign, gate: GateResult | None = None) -> str:
 
 def _lines(campaign: Campaign, summary: Summary, gate: GateResult | None) -> Iterator[str]:
     bugs = bugs_of(campaign, gate)
-    yield f"## Misstep: {_title(bugs, gate)}"
+    yield f"## Misstep: {_title(bugs, summary, gate)}"
     yield ""
     yield f"Policy {code(summary.policy)}, {summary.tested} states of {counted(summary.tasks, 'task')} tested."
     yield ""
@@ -39,6 +39,8 @@ def _lines(campaign: Campaign, summary: Summary, gate: GateResult | None) -> Ite
         yield from (f"- {code(reason)}" for reason in gate.reasons)
         yield ""
     yield from _counts(bugs, summary, gate)
+    for text in gaps_of(summary):
+        yield f"{text}  "
     if bugs:
         yield ""
         yield "Most frequent:"
@@ -55,14 +57,16 @@ def _lines(campaign: Campaign, summary: Summary, gate: GateResult | None) -> Ite
         yield from (f"Note: {code(remark)}  " for remark in gate.remarks)
 
 
-def _title(bugs: list[Record], gate: GateResult | None) -> str:
+def _title(bugs: list[Record], summary: Summary, gate: GateResult | None) -> str:
     if gate is not None:
         if not gate.passed:
             return "gate failed"
         return (
             "gate passed" if gate.exit_code == 0 else "gate passed, but not everything was tested"
         )
-    return "no bugs" if not bugs else f"{len(bugs)} bug{'' if len(bugs) == 1 else 's'}"
+    if bugs:
+        return f"{len(bugs)} bug{'' if len(bugs) == 1 else 's'}"
+    return "no bugs found, but see below" if gaps_of(summary) else "no bugs found"
 
 
 def _counts(bugs: list[Record], summary: Summary, gate: GateResult | None) -> Iterator[str]:
@@ -81,8 +85,10 @@ def _counts(bugs: list[Record], summary: Summary, gate: GateResult | None) -> It
         ]
         always = 3
     else:
-        rows, always = [("bugs", len(bugs)), ("proven to be no bugs", summary.optimal)], 2
+        fine = fine_of({"optimal": summary.optimal, "unsolvable": summary.unsolvable})
+        rows, always = [("bugs", len(bugs)), ("proven to be no bugs", fine)], 2
     rows += [
+        ("undecided states", summary.unknown),
         ("runs in which the policy crashed", summary.crashes),
         ("runs in which it did not answer in time", summary.timeouts),
         ("states where it contradicts itself", summary.flaky),

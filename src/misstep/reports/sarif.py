@@ -27,6 +27,7 @@ from misstep.reports.findings import (
     bugs_of,
     commands,
     fails,
+    gaps_of,
     group_of,
     in_words,
     kind_of,
@@ -176,8 +177,7 @@ def _invocation(summary: Summary, gate: GateResult | None) -> dict[str, Any]:
         texts.append(f"The policy crashed, or answered nonsense, in {summary.crashes} runs.")
     if summary.timeouts:
         texts.append(f"The policy did not answer in time in {summary.timeouts} runs.")
-    if not summary.finished:
-        texts.append("The campaign is not finished: not all states were tested.")
+    texts += gaps_of(summary)
     made: dict[str, Any] = {"executionSuccessful": not texts}
     if texts:
         made["toolExecutionNotifications"] = [

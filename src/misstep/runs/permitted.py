@@ -122,6 +122,17 @@ class WorstCase(Policy):
         """Add what is known about a state from before, so that it need not be explored again."""
         self._facts.setdefault(state, facts)
 
+    def agrees(
+        self, states: Sequence[State], operators: Sequence[int], facts: PermittedRuns
+    ) -> bool:
+        """Whether the policy permits these operators in these states, and has these facts in the first of them, as far
+        as asking it here tells; what was recalled does not count."""
+        (id,) = self._explored(_rows(states[:1])).tolist()
+        if self._graph.facts(id) != (facts.closed, facts.least, facts.most):
+            return False
+        known = {own.state: own.operators for own in self.sets(states)}
+        return all(op in known.get(state, ()) for state, op in zip(states, operators, strict=False))
+
     def sets(self, states: Sequence[State]) -> list[PermittedSet]:
         """The permitted operators of these states; goals and states without an answer are left out."""
         return self._sets(self._explored(_rows(states))) if states else []

@@ -15,7 +15,13 @@ from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record
 from misstep.campaigns.testing import test
 from misstep.checking.seal import Sealed
-from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.errors import (
+    FlakyPolicyError,
+    InputFileError,
+    InputFormatError,
+    UndecidedError,
+    UsageError,
+)
 from misstep.tasks.task import Task
 from misstep.training.testing import TaskResult, TestSettings
 
@@ -75,6 +81,7 @@ def test_kept(
         raise
     with campaign:
         _check_written(campaign, folder)
+        _check_known(campaign, folder)
         return [_result(campaign, task.name) for task in tasks]
 
 
@@ -83,6 +90,23 @@ def _check_written(campaign: Campaign, folder: Path) -> None:
     for problem in Sealed(campaign._content.store.connection).problems:
         raise InputFormatError(
             problem, where=str(folder), hint="remove the folder, or choose another one (--out)"
+        )
+
+
+def _check_known(campaign: Campaign, folder: Path) -> None:
+    """Refuse records without verdicts: states that are not known to be bugs would make the policy look better."""
+    summary = campaign.summary
+    if summary.flaky or summary.contradictions:
+        raise FlakyPolicyError(
+            "the policy cannot be ranked: it answers differently when it is asked again, or declares so",
+            where=str(folder),
+            hint="leave it out; 'misstep records' shows where",
+        )
+    if not summary.finished:
+        raise UndecidedError(
+            "a limit has ended the test of the policy, so that it cannot be ranked",
+            where=str(folder),
+            hint="the same command continues",
         )
 
 

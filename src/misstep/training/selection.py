@@ -19,6 +19,7 @@ from misstep.comparison.statistics import (
 )
 from misstep.errors import UsageError
 from misstep.policies.load import load_policy
+from misstep.runs.again import require_declared
 from misstep.tasks.task import Task
 from misstep.training.kept import folders, test_kept
 from misstep.training.score import Parts, ranking, scores
@@ -73,6 +74,7 @@ class Selection:
                     "p": round(c.p_value, 6),
                     "p_corrected": round(c.corrected, 6),
                     "significant": c.significant,
+                    "contrary": c.contrary,
                 }
                 for c in self.comparisons
             ],
@@ -131,6 +133,9 @@ def _test(
             report(name, task.name, done, len(tasks) * len(policies))
             policy = load_policy(given, task)
             try:
+                require_declared(
+                    name, policy.deterministic or policy.set_valued or policy.stochastic
+                )
                 own.append(tested.test(policy, abstain=False, check=True))
             finally:
                 if policy is not given:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from misstep.binomial import percent
 from misstep.errors import InputFormatError
 from misstep.training.score import Parts, scores
 from misstep.training.stored import check_form, damaged
@@ -132,12 +133,12 @@ class PolicyTree:
         def label(node: Node) -> str:
             text = f"{node.id}"
             text += f"  loss {node.loss:.3f}" if node.loss is not None else "  random weights"
-            text += f"  train {node.success:.0%}"
+            text += f"  train {percent(node.success)}%"
             if node.results:
                 test = summarise(node.results)
                 shared = max(1, test["processed"])
                 text += f"  val {test['coverage']}/{test['tasks']}"
-                text += f"  states {test['solved'] / shared:.0%}  bugs {test['bugs'] / shared:.0%}"
+                text += f"  states {percent(test['solved'] / shared)}%  bugs {percent(test['bugs'] / shared)}%"
                 text += f"  score {values[node.id]:.3f}"
             return text + ("  <- chosen" if node.id == chosen else "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.store import open_store
 from misstep.campaigns.testing import test as run_test
 from misstep.comparison.families.conditions import Decided
+from misstep.comparison.families.decisions import good_decisions
 from misstep.comparison.families.family import Family, Measured
 from misstep.comparison.families.find import Described, describe
 from misstep.comparison.families.fresh import fresh_decisions
 from misstep.comparison.families.ground import Ground, Scene
-from misstep.comparison.families.judge import Finding, find_in_model
+from misstep.comparison.families.judge import Finding, Judge, find_in_model
+from misstep.comparison.families.measure import _Work
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import TIMED_OUT, Answers, Candidates, Policy, States
@@ -98,6 +101,7 @@ def test_the_interval_covers_the_truth(domain: str, sizes: dict[str, int], spec:
     described = [own for own in describe(campaign.tasks, campaign.records) if own.rule]
     known = {tuple(map(int, own.state)) for own in campaign.records}
     known |= {tuple(map(int, fault.state)) for fault in campaign.faults}
+    known |= {tuple(map(int, own.state)) for own in good_decisions(task, campaign.records, None)}
     policy = load_policy(spec, task)
     assert isinstance(policy, Policy)
     truths = {own.family.key: true_share(task, policy, own, known) for own in described}
@@ -142,7 +146,7 @@ def test_states_that_a_model_was_tested_in_are_not_fresh(monkeypatch: pytest.Mon
     campaign = run_test(small_model("one-way-line"), "first", runs=60)
     asked = []
 
-    def watched(decider: Any, id: int, better: int | None, radius: float) -> Finding:
+    def watched(decider: Any, id: int, better: Sequence[int] | None, radius: float) -> Finding:
         asked.append(decider.system.state(id))
         return find_in_model(decider, id, better, radius)
 
@@ -150,6 +154,40 @@ def test_states_that_a_model_was_tested_in_are_not_fresh(monkeypatch: pytest.Mon
     campaign.measure_families(states=20)
     assert asked
     assert not {record.state for record in campaign.records}.intersection(asked)
+
+
+@pytest.mark.parametrize("walks", [False, True])
+def test_states_that_a_description_was_learned_from_are_not_fresh(
+    walks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the faults nor the good decisions on runs, which lie outside of the pool and may be exceptions."""
+    task = load_task(generate("visitall", seed=1))
+    campaign = run_test(task, "heuristic:ff", pool=60)
+    assert any(family.exceptions for family in campaign.families)
+    learned = {made.state for made in good_decisions(task, campaign.records, None)}
+    asked = []
+    find = Judge.find
+
+    def watched(judge: Judge, scene: Scene, operator: int | None, better: str | None) -> Finding:
+        asked.append(scene.values)
+        return find(judge, scene, operator, better)
+
+    monkeypatch.setattr(Judge, "find", watched)
+    if walks:
+        monkeypatch.setattr("misstep.comparison.families.fresh.small_task", lambda _: None)
+    campaign.measure_families(states=400)
+    assert asked
+    assert not learned.intersection(asked)
+
+
+def test_only_what_the_time_limit_ended_says_so() -> None:
+    """The other families had all the states that were wanted."""
+    work = _Work(describe(ferry().tasks, ferry().records), 2, 0.0, None)
+    first, *_ = work.counts.values()
+    first.same = 2
+    assert work.out_of_time()
+    told = work.measured(1)
+    assert [own.limit for own in told.values()] == [None, *["time"] * (len(told) - 1)]
 
 
 def test_a_large_task_is_measured_by_walks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def test_answers_are_taken_in_order_and_the_rest_is_forgotten() -> None:
     each = There(link, packed(None), notes.append).each([Candidate(problem)] * 5, None)
     answers = [next(each)[1] for _ in range(3)]
     assert [own.sas for own in answers] == [b"1", None, b"3"]
-    assert "too little memory" in str(answers[1].problem)
+    assert "too little memory" in str(answers[1].undecided)
     assert len(notes) == 1
     each.close()  # type: ignore[attr-defined]
     assert link.forgotten == [4, 5]

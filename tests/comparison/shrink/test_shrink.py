@@ -12,11 +12,12 @@ import pytest
 import misstep
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.store import open_store
-from misstep.comparison.shrink import shrunk_of
+from misstep.comparison.shrink import examine, shrunk_of
 from misstep.comparison.shrink.api import _refuse_others, in_order
-from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.errors import InputFileError, InputFormatError, TimeLimitError, UsageError
 from misstep.policies.function import StateView
 from misstep.policies.trust import _GIVEN
+from misstep.tasks.models import generate_model
 from support.records import record
 from support.small import task_of
 
@@ -246,3 +247,94 @@ def test_one_of_each_family_comes_first() -> None:
         for number, family in enumerate(["a", "b", "b", "a", "b", None])
     ]
     assert [bug.number for bug in in_order(bugs)] == [1, 0, 5, 2, 3, 4]
+
+
+FIXED = """
+from misstep.comparison.shrink.problem import read_problem
+class Fixed:
+    '''Takes only tasks that are as large as the first one.'''
+    def __init__(self, task):
+        problem = read_problem(task.pddl[1])
+        if (len(problem.objects), len(problem.goals), len(problem.facts)) != (6, 2, 5):
+            raise ValueError("six objects are needed")
+    def act(self, state):
+        return None
+"""
+
+
+def test_what_was_said_of_a_policy_with_fixed_inputs_is_said_again(tmp_path: Path) -> None:
+    """The second call knew nothing of the tasks that the policy had refused, and said that all is minimal."""
+    (tmp_path / "fixed.py").write_text(FIXED)
+    policy = f"python:{tmp_path / 'fixed.py'}:Fixed"
+    task = task_of("gripper", balls=2)
+    with misstep.test(task, policy, pool=3, out=tmp_path / "c") as campaign:
+        bug = campaign.bugs[0]
+        for _ in range(2):
+            shrunk = campaign.shrink(bug)
+            assert "accepts no other task" in shrunk.reason
+            assert not shrunk.minimal
+            assert shrunk.objects_after == shrunk.objects_before
+
+
+def test_what_the_translator_left_undecided_is_not_called_minimal(
+    found: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translate = examine.translate_sources  # type: ignore[attr-defined]
+
+    def limited(sources: Any, **options: Any) -> bytes:
+        if b"left" not in sources[1].text.encode():
+            raise TimeLimitError("the translator was stopped after 60 s")
+        return translate(sources, **options)
+
+    monkeypatch.setattr(examine, "translate_sources", limited)
+    with opened(copied(found, tmp_path / "c")) as campaign:
+        bug = campaign.bugs[0]
+        for _ in range(2):  # the second call reads what the first has found
+            shrunk = campaign.shrink(bug)
+            assert "left" in str(shrunk.problem_text)
+            assert not shrunk.minimal
+            assert shrunk.note.effort.undecided == 1
+            assert "1 removals were left undecided (such as left: the translator" in shrunk.reason
+
+
+def test_what_was_not_allowed_to_be_removed_is_told(found: Path) -> None:
+    with opened(found) as campaign:
+        shrunk = campaign.shrink(campaign.bugs[0], legal="reachable", again=True)
+    assert shrunk.minimal
+    assert "no single remaining goal" in shrunk.reason
+
+
+def model_campaign(folder: Path, extra: int, *, low: int = 0) -> Campaign:
+    """A model with a constant that widens the range of a variable; below `low` it is no model."""
+    document = generate_model("one-way-line", cells=6, packages=2, vmax=3, drop=True).document
+    document["constants"] = [{"name": "extra", "type": "int"}]
+    bound = {"op": "+", "left": 2, "right": {"op": "-", "left": "extra", "right": low}}
+    document["variables"][0]["type"]["upper-bound"] = bound
+    file = folder / "model.jani"
+    file.write_text(json.dumps(document))
+    model = misstep.load_task(file, constants={"extra": extra})
+    return misstep.test(model, "first", runs=50, out=folder / "c")
+
+
+def test_constants_that_were_not_tried_are_told(tmp_path: Path) -> None:
+    with model_campaign(tmp_path, 40, low=20) as campaign:
+        shrunk = campaign.shrink(campaign.bugs[0])
+        assert not shrunk.minimal
+        assert "of extra only values below 16 were tried" in shrunk.reason
+
+
+def test_a_start_of_a_model_that_must_be_reachable_is_not_taken_from_another_search(
+    tmp_path: Path,
+) -> None:
+    with model_campaign(tmp_path, 4) as campaign:
+        for bug in campaign.bugs:
+            free = campaign.shrink(bug)
+            assert free.minimal
+            assert free.reason.startswith("1-minimal: no changed variable")
+            bound = campaign.shrink(bug, legal="reachable")
+            assert bound.note.allowed == "reachable"
+            assert bound.record.state in (bug.run.states or ())
+            if free.note.after.changed != bound.note.after.changed:
+                break
+        else:
+            pytest.fail("no start was changed")

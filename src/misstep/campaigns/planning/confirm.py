@@ -121,7 +121,7 @@ def _drawn(recorded: int, now: Ids, before: Ids | None) -> int:
     """The recorded answer if the sets are the same, else an operator that tells them apart."""
     if before is not None and set(now) != set(before):
         other = sorted(set(now) ^ set(before))
-        return next((op for op in other if op != recorded), NO_ACTION)
+        return next((op for op in (*other, *now) if op != recorded), NO_ACTION)
     if recorded in now or (recorded == NO_ACTION and not now):
         return recorded
     return now[0] if now else NO_ACTION

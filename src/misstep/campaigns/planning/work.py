@@ -264,7 +264,13 @@ class PlanningWork(Work):
             marks.append(perf_counter())
         for place, (member, tested) in enumerate(zip(members, loop.settle(), strict=True)):
             verdict = tested.verdict
-            bench.check(verdict)
+            if not self._is_of_this_policy(bench, verdict, member):
+                assert member.run is not None
+                runs.append(member.run)
+                verdicts.append(
+                    VerdictRow(member.number, chunk.oracle, chunk.round, "UNKNOWN", lower=0)
+                )
+                continue
             trace = bench.trace(verdict.state)
             facts = bench.permitted(verdict.state)
             runs.append(run_row(member.number, trace, bench.named(trace), run_seconds, facts))
@@ -389,7 +395,12 @@ class PlanningWork(Work):
         if rank(now) <= rank(before):
             return None
         trace = trace_of(self.task, state, run)
-        self._check(verdict, trace, run, dominance)
+        try:
+            self._check(verdict, trace, run, dominance)
+        except MisstepError:
+            if self._agrees(trace, run):
+                raise
+            return None  # the policy contradicts itself, which is found when it is asked again
         if run.permitted is not None:
             sets.update(dict.fromkeys(self.sets_of(trace, verdict)))
         decided = before.verdict != "UNKNOWN"
@@ -399,6 +410,24 @@ class PlanningWork(Work):
             evaluations=before.evaluations,
             seconds=before.seconds,
         )
+
+    def _is_of_this_policy(self, bench: Workbench, verdict: Verdict, member: ChunkState) -> bool:
+        """Check a verdict; false if it rests on an earlier run that a set-valued policy does not permit any more."""
+        try:
+            bench.check(verdict)
+        except MisstepError:
+            # The run here follows what was recalled of earlier runs, also of those from other states.
+            if member.run is None or self._agrees(bench.trace(verdict.state), member.run):
+                raise
+            return False
+        return True
+
+    def _agrees(self, trace: Trace, run: RunRow) -> bool:
+        """Whether a set-valued policy permits here what it permitted in the process that ran it."""
+        known, policy = runs_of(run), self.runner.policy
+        if known is None or not isinstance(policy, WorstCase):
+            return True
+        return policy.agrees(trace.states, trace.operators, known)
 
     def _check(
         self, verdict: Verdict, trace: Trace, run: RunRow, dominance: Dominance | str | None

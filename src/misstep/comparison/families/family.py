@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
+from misstep.binomial import ends
 from misstep.campaigns.records import Decision
 from misstep.campaigns.rows import Values
 
@@ -49,7 +50,7 @@ class Measured:
             return f"none of {self.asked} fresh states was decided{self._why()}"
         return (
             f"the same fault in {self.same} of {self.same + self.other} fresh states "
-            f"({self.low:.0%} to {self.high:.0%}){open_}{self._why()}"
+            f"({ends(self.low, self.high, between='% to ')}%){open_}{self._why()}"
         )
 
     def _why(self) -> str:
@@ -73,10 +74,8 @@ class Family:
     worst_gap: int | None  # the largest that is finite; None: none is
     failing: int  # bugs whose gap is infinite
     faults: int  # distinct decisions
-    exceptions: int  # recorded decisions that fit the description and are proven to be good
-    good: (
-        int  # decisions of the same kind that are proven to be good, of which those are exceptions
-    )
+    exceptions: int  # of those: decisions that fit the description all the same
+    good: int  # decisions of the same kind that are proven to be good, as many as were compared
     example: str  # id of a record
     example_task: str
     example_state: Values  # where the policy decides wrongly on the run of the example

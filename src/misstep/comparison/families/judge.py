@@ -7,6 +7,7 @@ ignored, both here and when a family is learned.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
 from misstep.comparison.families.ground import Scene
@@ -76,9 +77,10 @@ class Judge:
 
 
 def find_in_model(
-    decider: Decider[Values, str], id: int, better: int | None, radius: float
+    decider: Decider[Values, str], id: int, better: Sequence[int] | None, radius: float
 ) -> Finding:
-    """Whether the policy's decision in a safe state may lead to an unsafe one while the better label does not."""
+    """Whether the policy's decision in a safe state may lead to an unsafe one while one of the better labels does
+    not."""
     system = decider.system.native
 
     def safe(state: int) -> Answer:
@@ -92,10 +94,12 @@ def find_in_model(
         return Finding.UNDECIDED if Answer.UNKNOWN in own else Finding.OTHER
     if better is None:
         return Finding.SAME
-    other = [safe(outcome) for outcome in dict(system.actions(id)).get(better, ())]
-    if not other or Answer.NOT_SAFE in other:
-        return Finding.OTHER
-    return Finding.UNDECIDED if Answer.UNKNOWN in other else Finding.SAME
+    ways = dict(system.actions(id))
+    answers = [[safe(outcome) for outcome in ways[label]] for label in better if ways.get(label)]
+    if any(all(own is Answer.SAFE for own in other) for other in answers):
+        return Finding.SAME
+    open_ = any(Answer.NOT_SAFE not in other for other in answers)
+    return Finding.UNDECIDED if open_ else Finding.OTHER
 
 
 __all__ = ["Finding", "Judge", "find_in_model"]

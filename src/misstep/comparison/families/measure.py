@@ -24,7 +24,7 @@ from misstep.campaigns.records import Record
 from misstep.campaigns.rows import Values
 from misstep.campaigns.signatures import schema_of
 from misstep.comparison.families.conditions import Decided
-from misstep.comparison.families.decisions import faulty_decisions
+from misstep.comparison.families.decisions import faulty_decisions, good_decisions
 from misstep.comparison.families.family import Measured
 from misstep.comparison.families.find import Described
 from misstep.comparison.families.fresh import Fresh, fresh_decisions
@@ -105,6 +105,13 @@ class _Work:
             self.progress("asking the policy", done, self.states * len(self.counts))
         return True
 
+    def measured(self, seed: int) -> dict[str, Measured]:
+        """The limit is told of families that had fewer states than they should."""
+        return {
+            key: count.measured(seed, self.limit if count.asked < self.states else None)
+            for key, count in self.counts.items()
+        }
+
     def out_of_time(self) -> bool:
         if monotonic() >= self.ends:
             self.limit = "time"
@@ -131,7 +138,7 @@ def measure(
         if not own or work.out_of_time():
             continue
         left = {one.family.key: _quota(one, name, states) for one in own}
-        known = _known(name, records)
+        known = _known(task, records, radius)
         with _closing(policy_of(task)) as policy:
             if isinstance(task, JaniTask):
                 assert isinstance(policy, LabelPolicy)
@@ -139,7 +146,7 @@ def measure(
             else:
                 assert isinstance(policy, Policy)
                 _of_task(task, policy, own, left, work, seed, known)
-    return {key: count.measured(seed, work.limit) for key, count in work.counts.items()}
+    return work.measured(seed)
 
 
 @contextmanager
@@ -156,10 +163,12 @@ def _quota(own: Described, task: str, states: int) -> int:
     return states * place // len(own.tasks)
 
 
-def _known(task: str, records: Sequence[Record]) -> set[Values]:
-    """The states that the campaign has tested, from which the descriptions were learned."""
-    own = [record for record in records if record.task == task]
-    return {record.state for record in own} | {f.made.state for f in faulty_decisions(own)}
+def _known(task: AnyTask, records: Sequence[Record], radius: float) -> set[Values]:
+    """The states that the campaign has tested, and those from which the descriptions were learned."""
+    own = [record for record in records if record.task == task.name]
+    good = good_decisions(task, own, "inf" if math.isinf(radius) else str(radius))
+    learned = [*(own.made for own in faulty_decisions(own)), *good]
+    return {record.state for record in own} | {made.state for made in learned}
 
 
 def _of_task(
@@ -224,7 +233,9 @@ def _of_model(
     """Measure on a model. A draw is a run of the policy with random outcomes and occasional random labels."""
     system = system_of(task, policy, policy.engine)
     decider = Decider(system, budget=Budget(evaluations=MODEL_NODES, seconds=None))
-    labels = {schema_of(label): system.label_id(label) for label in reversed(task.labels)}
+    labels: dict[str, list[int]] = {}  # several may have the same name up to their arguments
+    for label in task.labels:
+        labels.setdefault(schema_of(label), []).append(system.label_id(label))
     known = {system.id(state) for state in tested}
     for number in range(MOST_RUNS):
         open_ = [own for own in described if work.wanting(own, quota[own.family.key])]
@@ -243,7 +254,7 @@ def _of_model(
                 ):
                     continue
                 better = own.schemas[1]
-                instead = None if better is None else labels.get(better)
+                instead = None if better is None else labels.get(better, [])
                 if work.add(own, find_in_model(decider, id, instead, radius)):
                     break
 

@@ -16,6 +16,7 @@ from misstep.comparison.shrink.folder import folder_of, read, restore, writing
 from misstep.comparison.shrink.judging import Judge, Sought, judging_settings
 from misstep.comparison.shrink.legal import DEFAULT_LEGAL, LEGAL
 from misstep.comparison.shrink.planning import Budget, PlanningShrink, Progress, digest_of
+from misstep.comparison.shrink.search import is_done
 from misstep.comparison.shrink.shrunk import Shrunk
 from misstep.errors import InputFormatError, UsageError
 from misstep.oracles.trust import require_oracle_trust
@@ -101,7 +102,8 @@ def _shrunk(
         from misstep.comparison.shrink.models import ModelShrink
 
         model = ModelShrink(campaign, task, record, place, budget, progress, legal=legal)
-        if known is not None and known.minimal and known.note.digest == model.digest:
+        is_same = known is not None and known.note.allowed == legal
+        if known is not None and is_same and known.minimal and known.note.digest == model.digest:
             return known
         return model.run()
     judge = _judge(campaign, record)
@@ -110,7 +112,7 @@ def _shrunk(
         and known.note.allowed == legal
         and known.note.digest == digest_of(task, judge)
     )
-    if known is not None and is_same and (known.minimal or known.note.position is None):
+    if known is not None and is_same and is_done(known.note.position):
         return known
     campaign._ask_again(task).close()  # an error if it has changed
     work = PlanningShrink(

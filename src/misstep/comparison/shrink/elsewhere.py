@@ -141,7 +141,7 @@ class There:
         # A candidate that crashes three processes cannot be a result.
         why = "there was too little memory" if isinstance(answer, NoMemory) else str(answer)
         self._note(f"a smaller task could not be examined: {why}")
-        ended[number] = Examined(problem=why)
+        ended[number] = Examined(undecided=why)
 
 
 __all__ = ["OnCluster", "There", "do_candidate"]

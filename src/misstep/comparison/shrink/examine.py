@@ -19,13 +19,21 @@ from typing import Protocol
 from misstep.comparison.shrink.judging import Judge, refusal
 from misstep.comparison.shrink.problem import Problem
 from misstep.comparison.shrink.projection import Projector
-from misstep.errors import MisstepError, PolicyAwayError
+from misstep.errors import (
+    MemoryLimitError,
+    MisstepError,
+    PolicyAwayError,
+    TimeLimitError,
+    ToolError,
+    UndecidedError,
+)
 from misstep.kept import end_with_parent
 from misstep.tasks.pddl.text import Source
 from misstep.tasks.pddl.translate import translate_sources
 from misstep.tasks.task import Task
 
 TRANSLATION_SECONDS = 60.0
+LIMITS = (TimeLimitError, MemoryLimitError, ToolError)  # of the translator, not errors of the task
 PROBLEM_FILE = "problem.pddl"
 
 
@@ -51,6 +59,7 @@ class Examined:
     translated: bool = False
     refused: str | None = None  # why the policy does not take the task
     problem: str | None = None  # why there is no such task
+    undecided: str | None = None  # why it is not known whether it shows what is sought
 
     @property
     def works(self) -> bool:
@@ -82,15 +91,20 @@ class Examiner:
             if base is not None and not candidate.exact and not self._passes(candidate, base):
                 return Examined()
             task = self.task(candidate.problem)
+        except LIMITS as error:
+            return Examined(translated=True, undecided=error.what)
         except MisstepError as error:
             return Examined(translated=True, problem=error.what)
         try:
             found = self.judge.certified(task)
         except PolicyAwayError:
             raise  # says nothing about the task
+        except UndecidedError as error:
+            return Examined(translated=True, undecided=error.what)
         except MisstepError as error:
             why = refusal(self.judge, task)
-            return Examined(translated=True, refused=why, problem=error.what)
+            undecided = error.what if why is None else None
+            return Examined(translated=True, refused=why, problem=error.what, undecided=undecided)
         if found is None:
             return Examined(translated=True)
         found.close()
@@ -111,6 +125,8 @@ class Examiner:
             return self.judge.shows(cut)
         except PolicyAwayError:
             raise
+        except UndecidedError:
+            return False  # the last round asks again, with the translator
         except MisstepError:
             return True  # the translated task decides
 

@@ -23,7 +23,7 @@ from misstep.campaigns.signatures import STOPS
 from misstep.campaigns.store import memory_store
 from misstep.campaigns.tables import Content
 from misstep.campaigns.workers import Worker
-from misstep.errors import MisstepError
+from misstep.errors import MisstepError, UndecidedError
 from misstep.policies.native import NativePolicy
 from misstep.policies.policy import Policy
 from misstep.policies.trust import Trust
@@ -66,6 +66,17 @@ class Sought:
             return False
         return self.family is None or record.family == self.family
 
+    def left_open_by(self, record: Record) -> str | None:
+        """Why it is not known whether a record shows the fault; None if it is known."""
+        if record.verdict == "UNKNOWN":
+            return "whether it is a bug was left undecided"
+        if record.verdict == "FLAKY":
+            return "the policy contradicts itself"
+        unproven = record.is_bug and self.family is not None and record.family is None
+        if unproven and self.group in (None, group_of(record.kind)):
+            return "which fault it has could not be proven"
+        return None
+
 
 @dataclass(frozen=True)
 class Judge:
@@ -105,21 +116,36 @@ class Judge:
         return Campaign(store, self.source, self.trust)
 
     def shows(self, task: Task) -> bool:
-        """Whether the initial state seems to show the fault, without asking again and without the checker."""
+        """Whether the initial state seems to show the fault, without asking again and without the checker.
+
+        It is an `UndecidedError` if that is not known, here and in `certified`."""
         if not self._may_show(task):
             return False
         with self.campaign(task, quick=True) as found:
-            return self.sought.shown_by(found.records[-1])
+            return self._decided(task, found.records[-1])
 
     def certified(self, task: Task, states: Sequence[StateRow] = ()) -> Campaign | None:
         """The campaign, if its last state shows the fault and the checker agrees."""
         if not states and not self.shows(task):
             return None
         found = self.campaign(task, states)
-        if self.sought.shown_by(found.records[-1]) and found.replay().ok:
-            return found
+        try:
+            if self._decided(task, found.records[-1]):
+                if found.replay().ok:
+                    return found
+                raise UndecidedError("the checker does not confirm the bug", where=task.name)
+        except BaseException:
+            found.close()
+            raise
         found.close()
         return None
+
+    def _decided(self, task: Task, record: Record) -> bool:
+        """Whether a record shows the fault; an error if that is not known."""
+        why = self.sought.left_open_by(record)
+        if why is not None:
+            raise UndecidedError(why, where=task.name)
+        return self.sought.shown_by(record)
 
     def _may_show(self, task: Task) -> bool:
         """A quick look at the run alone, for policies where asking again takes longer than the run."""
@@ -131,6 +157,8 @@ class Judge:
             if nature_of(policy, own.revisit) != "function":
                 return True
             trace = make_runner(policy).trace(task.initial_state, self.settings.max_steps)
+            if trace.outcome == "timeout":
+                raise UndecidedError("the policy did not answer in time", where=task.name)
             ends = {"fails": ("loop", "stuck", "inapplicable"), "costly": ("goal",)}
             if self.sought.group in ends and trace.outcome not in ends[self.sought.group]:
                 return (

@@ -29,7 +29,7 @@ from misstep.campaigns.tables import Content
 from misstep.comparison.shrink.folder import keep, small_name
 from misstep.comparison.shrink.judging import Sought
 from misstep.comparison.shrink.model_variants import Variant, build, variant_of
-from misstep.comparison.shrink.planning import MINIMAL, Budget, Progress
+from misstep.comparison.shrink.planning import Budget, Progress
 from misstep.comparison.shrink.shrunk import Effort, Note, Shrunk, Sizes
 from misstep.errors import MisstepError, PolicyAwayError, UndecidedError
 from misstep.policies.labels.policy import LabelPolicy
@@ -37,6 +37,11 @@ from misstep.safety.jani import system_of
 from misstep.safety.system import System
 from misstep.tasks.jani.task import JaniTask
 
+MINIMAL = "1-minimal: no changed variable can be set back alone and no constant lowered alone, without a longer run"
+FIXED_START = (
+    "1-minimal: no constant can be lowered alone without a longer run, and the start was to stay"
+)
+NOT_ALL = "nothing more is known to be removable"
 RUN_STATES = 200_000  # that are looked at for the shortest run
 LOWER_VALUES = 16  # of a constant that are tried, the lowest first
 
@@ -84,12 +89,13 @@ class ModelShrink:
         self._keep(whole, variant, small, "the search was interrupted", minimal=False)
         limit: str | None = None
         while True:
+            self.effort = replace(self.effort, undecided=0, refused=0)
             for candidate in self._candidates(variant):
                 limit = self.budget.used_up(self.effort.candidates)
                 if limit is not None:
                     break
                 # Fewer changed variables are not worth a longer run.
-                found = self._certified(candidate, len(small.records[0].run.operators))
+                found = self._examined(candidate, len(small.records[0].run.operators))
                 if found is not None:
                     small.close()
                     variant, small = candidate, found
@@ -98,9 +104,26 @@ class ModelShrink:
                     self._keep(whole, variant, small, reason, minimal=False)
                     break
             else:
-                return self._keep(whole, variant, small, MINIMAL, minimal=True)
+                reason, minimal = self._all_tried(variant)
+                return self._keep(whole, variant, small, reason, minimal=minimal)
             if limit is not None:
                 return self._keep(whole, variant, small, limit, minimal=False)
+
+    def _all_tried(self, variant: Variant) -> tuple[str, bool]:
+        """What a round without a success says, and whether it leaves nothing open."""
+        large = [name for name, value in variant.constants if value > LOWER_VALUES]
+        left: list[str] = []
+        if large:
+            left.append(f"of {', '.join(large)} only values below {LOWER_VALUES} were tried")
+        if self.effort.undecided:
+            left.append(f"{self.effort.undecided} variants were left undecided")
+        if self.effort.refused:
+            left.append(
+                f"{self.effort.refused} variants were no models or not accepted by the policy"
+            )
+        minimal = not large and not self.effort.undecided
+        full = FIXED_START if self.legal == "reachable" else MINIMAL
+        return "; ".join([full if minimal else NOT_ALL, *left]), minimal
 
     # -- candidates -------------------------------------------------------------------------------
 
@@ -110,7 +133,7 @@ class ModelShrink:
         best: tuple[int, Variant, Campaign] | None = None
         for state in dict.fromkeys([*states, self.record.state]):
             variant = variant_of(self.task, state)
-            found = self._certified(variant)
+            found = self._examined(variant)
             if found is None:
                 continue
             length = len(found.records[0].run.operators)
@@ -150,27 +173,49 @@ class ModelShrink:
 
     # -- judging ----------------------------------------------------------------------------------
 
+    def _examined(self, variant: Variant, most: int | None = None) -> Campaign | None:
+        """The same as `_certified`, for a variant that need not be a model, be accepted or be decided."""
+        try:
+            return self._certified(variant, most)
+        except PolicyAwayError:
+            raise
+        except UndecidedError:
+            self.effort = replace(self.effort, undecided=self.effort.undecided + 1)
+        except (MisstepError, ValueError, KeyError):
+            self.effort = replace(self.effort, refused=self.effort.refused + 1)
+        return None
+
     def _certified(self, variant: Variant, most: int | None = None) -> Campaign | None:
         """A campaign of the shortest unsafe run from the start, if its first state is the wanted bug."""
         self.effort = replace(self.effort, candidates=self.effort.candidates + 1)
         self.tell("shrinking", self.effort.candidates, self.effort.accepted)
+        task = build(self.task, variant, self.name)
+        if task.is_unsafe(variant.state):
+            return None
+        run = self._shortest_run(task, variant.state, most or self.settings.max_steps)
+        if run is None:
+            return None
+        found = self._campaign(task, run)
         try:
-            task = build(self.task, variant, self.name)
-            if task.is_unsafe(variant.state):
-                return None
-            run = self._shortest_run(task, variant.state, most or self.settings.max_steps)
-            if run is None:
-                return None
-            found = self._campaign(task, run)
-        except PolicyAwayError:
+            if self._shown(found):
+                return found
+        except BaseException:
+            found.close()
             raise
-        except (MisstepError, ValueError, KeyError):
-            return None  # not a valid model, or the policy does not accept it
-        records = found.records
-        if records and self.sought.shown_by(records[0]) and found.replay().ok:
-            return found
         found.close()
         return None
+
+    def _shown(self, found: Campaign) -> bool:
+        """Whether the first state is the wanted bug; an error if that is not known."""
+        record = next(iter(found.records), None)
+        if record is None:
+            return False
+        why = self.sought.left_open_by(record)
+        if why is None and self.sought.shown_by(record) and not found.replay().ok:
+            why = "the checker does not confirm the bug"
+        if why is not None:
+            raise UndecidedError(why, where=self.task.name)
+        return self.sought.shown_by(record)
 
     def _campaign(self, task: JaniTask, run: RunRow) -> Campaign:
         store = memory_store(self.settings.as_dict())
@@ -287,6 +332,8 @@ def _to_unsafe(
                 if other not in before:
                     before[other] = here
                     layer.append((other, steps + 1))
+    if layer:
+        raise UndecidedError(f"no unsafe run was found among {RUN_STATES} states")
     return None
 
 

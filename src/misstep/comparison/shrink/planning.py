@@ -11,7 +11,7 @@ task without PDDL keeps its objects: only the start and the goals shrink, in the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -41,6 +41,10 @@ from misstep.tasks.pddl.names import parse_operator_name
 from misstep.tasks.task import State, Task
 
 MINIMAL = "1-minimal: no single remaining part can be removed"
+NOT_ALL = "no single remaining part is known to be removable"
+GOALS_ONLY = (
+    "1-minimal: no single remaining goal can be removed, and nothing else was allowed to be"
+)
 SHARPER = "astar(evaluations=20000)"  # asked at the end for a cheapest witness
 
 Progress = Callable[[str, int, int], None]
@@ -129,8 +133,8 @@ class PlanningShrink:
         self.began = monotonic()
         self.name = small_name(record)
         self.before = 0  # candidates of earlier sessions
-        self.taken = False  # whether the policy took any other task than the first
-        self.refused: str | None = None  # why it did not, the last time
+        self.refused: str | None = None  # why the policy did not take a task, the last time
+        self.undecided: str | None = None  # why it was not decided whether a part can go, and which
         self._walks: dict[int, tuple[str, ...] | None] = {}
 
     def run(self, known: Shrunk | None = None) -> Shrunk:
@@ -180,9 +184,9 @@ class PlanningShrink:
             return None
         return self._certified(examiner.task(whole))
 
-    def _certified(self, task: Task) -> Campaign | None:
+    def _certified(self, task: Task, states: Sequence[StateRow] = ()) -> Campaign | None:
         try:
-            return self.judge.certified(task)
+            return self.judge.certified(task, states)
         except MisstepError:
             return None
 
@@ -203,7 +207,7 @@ class PlanningShrink:
                 rows = [StateRow(0, tuple(task.initial_state.values))]
                 if start.walk:
                     rows.append(StateRow(1, tuple(start.state.values), 0, start.walk, run=1))
-            found = self.judge.certified(task, rows)
+            found = self._certified(task, rows)
             if found is not None:
                 note = self._note(start, found, None, None, minimal=False, reason=reason)
                 return keep(found, note, self.place)
@@ -215,7 +219,8 @@ class PlanningShrink:
 
     @staticmethod
     def _bound(why: str | None) -> str:
-        return f"the policy accepts no other task ({why}): only the start, the walk and the witness shrink"
+        because = "" if why is None else f" ({why})"
+        return f"the policy accepts no other task{because}: only the start, the walk and the witness shrink"
 
     def _probe(self, start: Start) -> Task | None:
         if self.task.pddl is None:
@@ -282,11 +287,20 @@ class PlanningShrink:
                 task = self._rebuilt(examiner, candidate, examined)
                 accepted = self._certified(task)  # once more, here: its campaign is kept
                 if accepted is not None:
-                    self.effort = replace(self.effort, accepted=self.effort.accepted + 1)
+                    self.effort = replace(
+                        self.effort, accepted=self.effort.accepted + 1, undecided=0
+                    )
+                    self.undecided = None
                     position = replace(places[number], changed=True)
                     reached.go_on(accepted, task, candidate.problem, position)
                     return True, self._limit()
-            known.add(candidate)
+                examined = replace(examined, undecided="it did not show the fault a second time")
+            if examined.undecided is None:
+                known.add(candidate)
+            elif candidate.exact:
+                self.effort = replace(self.effort, undecided=self.effort.undecided + 1)
+                gone = ", ".join(_removed(reached.problem, candidate.problem))
+                self.undecided = f"{gone}: {examined.undecided}"
             limit = self._limit()
             if limit is not None:
                 reached.position = places[number]
@@ -324,8 +338,9 @@ class PlanningShrink:
 
     def _note_refusal(self, examined: Examined) -> None:
         self.refused = examined.refused or self.refused
-        is_judged = examined.refused is None and examined.problem is None
-        self.taken = self.taken or (is_judged and examined.translated)
+        outcomes = (examined.refused, examined.problem, examined.undecided)
+        if examined.translated and outcomes == (None, None, None):
+            self.effort = replace(self.effort, judged=self.effort.judged + 1)
 
     def _limit(self) -> str | None:
         return self.budget.used_up(self.effort.candidates - self.before)
@@ -344,23 +359,34 @@ class PlanningShrink:
 
     def _keep(self, reached: Reached, limit: str | None) -> Shrunk:
         position = reached.position
-        reason = limit or (MINIMAL if position.done else "the search was interrupted")
-        is_bound = self.refused is not None and not self.taken
-        if position.done and is_bound:
-            reason = self._bound(self.refused)
-        elif position.done and self.effort.refused:
-            reason += f"; the policy did not accept {self.effort.refused} of the candidates"
+        reason = limit or "the search was interrupted"
+        is_bound = self.effort.refused > 0 and self.effort.judged == 0
+        if position.done:
+            reason = self._bound(self.refused) if is_bound else self._all_tried()
         problem, whole = reached.problem, reached.whole
-        minimal = position.done and not is_bound
+        minimal = position.done and not is_bound and not self.effort.undecided
         note = self._note(
             reached.start, reached.small, problem, whole, minimal=minimal, reason=reason
         )
+        legal = level(problem, whole, reached.invariants, whole.names)
+        if legal == "reachable" and note.walk is None:  # the state was brought from elsewhere
+            legal = "mutex"
         note = replace(
             note,
-            legal=level(problem, whole, reached.invariants, whole.names),
+            legal=legal,
             position=position.as_dict(),
         )
         return keep(reached.small, note, self.place)
+
+    def _all_tried(self) -> str:
+        """What the last round says, which has tried every single removal."""
+        reason = GOALS_ONLY if self.legal == "reachable" else MINIMAL
+        if self.effort.undecided:
+            told = "" if self.undecided is None else f" (such as {self.undecided})"
+            reason = f"{NOT_ALL}; {self.effort.undecided} removals were left undecided{told}"
+        if self.effort.refused:
+            reason += f"; the policy did not accept {self.effort.refused} of the candidates"
+        return reason
 
     def _finish(self, reached: Reached, limit: str | None) -> Shrunk:
         """Finish with a witness that is proven to be cheapest, if a search finds one."""
@@ -426,7 +452,7 @@ class PlanningShrink:
                 run=len(now.run.operators),
                 walk=None if walk is None else len(walk),
             ),
-            legal="reachable",
+            legal="any" if walk is None else "reachable",
             allowed=self.legal,
             minimal=minimal,
             reason=reason,

@@ -58,6 +58,11 @@ class Position:
         )
 
 
+def is_done(position: object) -> bool:
+    """Whether a stored search has nothing left to try; without a position there was nothing to search."""
+    return position is None or Position.from_dict(position).done
+
+
 @dataclass(frozen=True)
 class Space:
     """The parts that may be removed from a problem."""
@@ -136,4 +141,4 @@ class Space:
         return replace(position, done=True)
 
 
-__all__ = ["PHASES", "Position", "Space"]
+__all__ = ["PHASES", "Position", "Space", "is_done"]

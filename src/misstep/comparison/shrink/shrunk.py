@@ -50,6 +50,8 @@ class Effort:
     candidates: int = 0  # that were examined
     translations: int = 0  # of them, those that the translator was asked for
     refused: int = 0  # of them, those that the policy does not take
+    judged: int = 0  # of them, translated tasks that the policy took
+    undecided: int = 0  # single removals from the result of which it is not known whether they work
     accepted: int = 0
     seconds: float = 0.0
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
+from misstep.binomial import percent
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import Finished, Json, Part
@@ -219,7 +220,7 @@ def _text(card: Json) -> str:
         ]
     lines += [
         *_item(
-            f"Trained on: {'; '.join(training['tasks'])}. It solves {training['success']:.0%} of them."
+            f"Trained on: {'; '.join(training['tasks'])}. It solves {percent(training['success'])}% of them."
         ),
         f"- {training['epochs']} epochs of {training['steps']} minibatches, recipe {training['recipe']}.",
         f"- Chosen among {among['trainings']} trainings and {among['models']} models of this one by {CHOICE}, with",

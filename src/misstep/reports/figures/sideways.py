@@ -6,6 +6,7 @@ Side by side, bars of fifteen domains have names that are cut and numbers that d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 from misstep.reports.figures.charts import COLOURS, Series, nice_ticks, number_text
 from misstep.reports.figures.shapes import Box, Line, Page, Shape, Text, fitted, width_of
@@ -20,9 +21,11 @@ _BAR, _GAP = 8.0, 9.0
 def bars_sideways(
     title: str, bin_title: str, value_title: str, bins: Sequence[str], series: Sequence[Series]
 ) -> Page:
-    """A group of bars for each bin, one bar for each series; the legend stands above, where it is seen first."""
+    """A group of bars for each bin, one bar for each series; the legend stands above, where it is seen first.
+
+    A value that is not a number was not measured: it has a dash in place of a bar."""
     left = min(_MOST_LEFT, max([width_of(name, _SMALL) for name in bins] or [0.0]) + 22)
-    values = [value for own in series for value in own.values]
+    values = [value for own in series for value in own.values if not isnan(value)]
     ticks = nice_ticks(max(values, default=0.0))
     # The value behind the longest bar has to fit as well.
     scale = (_WIDTH - _RIGHT - 30 - left) / ticks[-1]
@@ -51,7 +54,9 @@ def bars_sideways(
 def _bar(
     left: float, y: float, length: float, number: int, own: Series, name: str, place: int
 ) -> list[Shape]:
-    shown = number_text(own.values[place])
+    missing = isnan(own.values[place])
+    shown = "-" if missing else number_text(own.values[place])
+    length = 0.0 if missing else length
     about = f"{own.label}, {name}: {shown}"
     colour = COLOURS[number % len(COLOURS)]
     shapes: list[Shape] = [Text(left + length + 3, y + _BAR - 1.2, shown, _TINY)]
@@ -79,7 +84,8 @@ def _in_words(bins: Sequence[str], series: Sequence[Series]) -> str:
     parts = []
     for own in series:
         values = zip(bins, own.values, strict=True)
-        shown = ", ".join(f"{name} {number_text(value)}" for name, value in values if value)
+        known = [(name, value) for name, value in values if value and not isnan(value)]
+        shown = ", ".join(f"{name} {number_text(value)}" for name, value in known)
         parts.append(f"{own.label}: {shown or 'none'}")
     return "; ".join(parts)
 

@@ -32,6 +32,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
+from misstep.binomial import percent
 from misstep.files import write_bytes
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
@@ -210,7 +211,9 @@ def _judged(
         text = "".join(json.dumps(own.as_dict()) + "\n" for own in candidates)
         write_bytes(file, text.encode())
         goals, unsafe = (found.judged.episodes[key] for key in ("goal_rate", "unsafe_rate"))
-        say(f"{time.time() - began:5.0f} s  {found.network}: goal {goals:.1%}, unsafe {unsafe:.1%}")
+        say(
+            f"{time.time() - began:5.0f} s  {found.network}: goal {percent(goals, 1)}%, unsafe {percent(unsafe, 1)}%"
+        )
         if time.time() > deadline and {own.domain for own in candidates} >= {
             own.name for own in plan.domains
         }:

@@ -37,10 +37,11 @@ function runSentence(campaign, row, detail) {
   const verdict = campaign.word("verdict", row);
   if (verdict === "FLAKY") return did + " It answers differently when it is asked again, so nothing is said of this state.";
   if (verdict === "UNSOLVABLE") return did + " The state is unsolvable: no plan exists, so this is no bug.";
-  if (verdict === "OPTIMAL") return did + " That is proven to be as good as it gets.";
+  if (verdict === "OPTIMAL") return did + (campaign.settings["planning.objective"] === "goal" ? " Only whether it reaches the goal was asked, so this is no bug." : " That is proven to be as good as it gets.");
   if (verdict === "UNKNOWN") return did + " Whether it could do better is not known.";
   const best = own.upper[row];
-  return `${did} ${detail.plan ? "A plan" : "It is proven that a plan"} of cost ${count(best)}${detail.plan ? " exists" : " at most exists"}, so it loses ${own.low[row] === Infinity ? "the goal" : interval(own.low[row], own.high[row])}.`;
+  const plan = detail.plan && !detail.argument; // an argument may promise more than the plan at hand
+  return `${did} ${plan ? "A plan" : "It is proven that a plan"} of cost ${count(best)}${plan ? " exists" : " at most exists"}, so it loses ${own.low[row] === Infinity ? "the goal" : interval(own.low[row], own.high[row])}.`;
 }
 
 async function planningParts(campaign, row, detail, grid) {

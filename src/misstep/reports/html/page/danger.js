@@ -1,7 +1,12 @@
 // One record of a model: how the policy gets into an unsafe state, where the border of what is safe lies, and the way around.
 
 function dangerSentence(campaign, row, detail) {
-  const verdict = campaign.word("verdict", row), own = campaign.column;
+  const verdict = campaign.word("verdict", row), own = campaign.column, outcome = campaign.word("outcome", row);
+  if (verdict !== "FLAKY" && outcome !== "unsafe") {
+    // In a retest, a run need not be unsafe.
+    if (outcome === "safe") return "No run of the policy from here gets into an unsafe state, so this is no bug.";
+    return `The policy ${ENDS[outcome] || outcome}. Whether it gets into an unsafe state from here is not known.`;
+  }
   if (verdict === "NOT A BUG") return "The policy gets into an unsafe state from here, but nothing that it could do " + (campaign.radius === "inf" ? "" : `within the radius ${campaign.radius} `) + "avoids that for sure.";
   if (verdict === "UNKNOWN") return "The policy gets into an unsafe state from here. Whether it could avoid that is not known.";
   if (verdict === "FLAKY") return "The policy answers differently when it is asked again, so nothing is said of this state.";
@@ -13,28 +18,36 @@ function dangerSentence(campaign, row, detail) {
 function dangerParts(campaign, row, detail, grid) {
   const { task } = detail, states = detail.states || [detail.state], run = detail.run || [];
   const strategy = new Map((detail.strategy || []).map(([state, label]) => [state.join(","), label]));
-  const verdicts = detail.verdicts || [], drawn = picturesOf(campaign, row);
+  const verdicts = detail.verdicts || [], drawn = picturesOf(campaign, row), outcome = campaign.word("outcome", row);
   const lastSafe = verdicts.reduce((last, own, k) => (own === "BUG" ? k : last), -1);
-  const table = dangerTable(campaign, detail, states, strategy, lastSafe, (k) => player.show(k));
-  const player = stepper(task, [{ title: "The policy's run", states, operators: run, end: "Unsafe.", pictures: drawn && drawn[0] }], states.map((_, k) => [k]), (at) => markStep(table, at));
+  const table = dangerTable(campaign, detail, states, strategy, outcome, lastSafe, (k) => player.show(k));
+  const player = stepper(task, [{ title: "The policy's run", states, operators: run, end: outcome === "unsafe" ? "Unsafe." : outcome === "safe" ? "Every run of the policy stays safe." : `The policy ${ENDS[outcome] || outcome}.`, pictures: drawn && drawn[0] }], states.map((_, k) => [k]), (at) => markStep(table, at));
   current = player;
   grid.append(card("The run", drawn ? "w6" : "w12", player.element), card("Faults", drawn ? "w6" : "w12", faultsPart(campaign, row, detail), faultOutcomes(detail), strategyPart(detail, task)), card("Steps", "w12", table));
 }
 
-function dangerTable(campaign, detail, states, strategy, lastSafe, show) {
+function dangerTable(campaign, detail, states, strategy, outcome, lastSafe, show) {
   const { task, run } = detail, verdicts = detail.verdicts || [], blamed = new Set((detail.faults || []).map((fault) => fault.step));
   const within = campaign.radius === "inf" || campaign.radius === null ? "" : campaign.radius + "-";
   const WORDS = { BUG: ["fine", within + "safe"], "NOT A BUG": ["bug", within ? "not " + within + "safe" : "lost"], UNKNOWN: ["open", "unknown"] };
+  const wordOf = (k, last) => {
+    if (outcome === "safe") return ["fine", "safe"];
+    if (last && outcome === "unsafe") return ["bug", "unsafe"];
+    // Only an unsafe run shows that a state that is no bug is lost.
+    return (outcome === "unsafe" || verdicts[k] === "BUG") && WORDS[verdicts[k]] || ["open", "unknown"];
+  };
+  const below = verdicts.slice(lastSafe + 1).every((own) => own === "NOT A BUG") ? "below the red line unsafe states cannot be avoided for sure" + (within ? ` within the radius ${campaign.radius}` : "") : "not all states below the red line are decided";
+  const border = lastSafe >= 0 && outcome === "unsafe";
   const rows = states.map((state, k) => {
-    const last = k === states.length - 1, [kind, word] = last ? ["bug", "unsafe"] : WORDS[verdicts[k]] || ["open", "unknown"];
+    const last = k === states.length - 1, [kind, word] = wordOf(k, last);
     const chosen = strategy.get(state.join(",")), changes = k ? changedFacts(task, states[k - 1], state).plus : factsOf(task, state);
-    return h("tr", { class: k === lastSafe + 1 && lastSafe >= 0 ? "border" : null }, h("td", { class: "n soft" }, k), h("td", {}, h("span", { class: "badge " + kind }, word)),
+    return h("tr", { class: border && k === lastSafe + 1 ? "border" : null }, h("td", { class: "n soft" }, k), h("td", {}, h("span", { class: "badge " + kind }, word)),
       h("td", {}, changes.length ? name(changes.join(", ")) : h("span", { class: "soft" }, "no change")),
       h("td", {}, last ? "" : h("button", { type: "button", onclick: () => show(k) }, name(task.labels[run[k]])), blamed.has(k) && h("span", { class: "loss" }, " ← fault")),
       h("td", {}, chosen === undefined ? h("span", { class: "soft" }, "–") : name(task.labels[chosen])), h("td", {}, last ? "" : outcomesText(detail, states, k)));
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Steps" },
-    h("p", { class: "small soft" }, lastSafe >= 0 ? `The last safe state is that of step ${lastSafe}; below the red line unsafe states cannot be avoided for sure. ` : "", "Of each state only what has changed is shown; a dash means that the strategy does not get there."),
+    h("p", { class: "small soft" }, border ? `The last ${below.startsWith("not") ? "state known to be safe" : "safe state"} is that of step ${lastSafe}; ${below}. ` : "", "Of each state only what has changed is shown; a dash means that the strategy does not get there."),
     h("table", { class: "steps many" }, h("thead", {}, h("tr", {}, [["step", "n"], ["state is"], ["what changed"], ["the policy does"], ["a safe strategy does"], ["possible outcomes"]].map(([title, kind]) => h("th", { class: kind, scope: "col" }, title)))), h("tbody", {}, rows)));
 }
 
