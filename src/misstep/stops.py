@@ -17,7 +17,7 @@ import threading
 from time import monotonic, sleep
 from typing import Any
 
-_ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
+ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
 HEARD = 0.5  # seconds within which a signal for all our processes has reached the parent as well
 SOON = 1e-4  # seconds until a request is made again that a finalizer has swallowed
 
@@ -76,7 +76,7 @@ def interrupt_once(*_: object) -> None:
         # A policy has probably sent it. In its code this is a crash; anywhere else it ends the work all the same.
         raise KeyboardInterrupt
     now = monotonic()
-    if now - _last >= _ONCE:
+    if now - _last >= ONCE:
         _last = now
         raise Stopped
 
@@ -90,4 +90,13 @@ def _is_told() -> bool:
     return bool(_told[0])
 
 
-__all__ = ["HEARD", "SOON", "Stopped", "ends_work", "heard_by", "interrupt_once", "mark_stops"]
+__all__ = [
+    "HEARD",
+    "ONCE",
+    "SOON",
+    "Stopped",
+    "ends_work",
+    "heard_by",
+    "interrupt_once",
+    "mark_stops",
+]
