@@ -31,6 +31,22 @@ def _stop(*_: object) -> None:
         os._exit(CODE)
 
 
+def _open_streams() -> None:
+    """Open what was closed (`misstep ... >&-`). Otherwise a file of ours gets its number, and output goes there."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+            os.set_inheritable(number, True)
+    if sys.stdin is None:
+        sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = sys.__stderr__ = open(2, "w", closefd=False)  # noqa: SIM115
+
+
 def _has_threads() -> bool:
     """Whether Python would wait for a thread before it ends; a policy may have started one that never does."""
     import threading
@@ -41,6 +57,7 @@ def _has_threads() -> bool:
 
 def main() -> None:
     global _report
+    _open_streams()
     # If Ctrl-C is ignored at the start (`nohup`, a background job), it stays ignored.
     quiet = "--debug" not in sys.argv and (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
