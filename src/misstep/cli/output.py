@@ -87,7 +87,7 @@ def _text(stream: _Output, before: TextIO) -> TextIO:
         io.BufferedWriter(stream),
         encoding=before.encoding,
         errors=before.errors,
-        line_buffering=before.line_buffering,
+        line_buffering=bool(before.line_buffering),
     )
 
 
