@@ -20,7 +20,7 @@ import signal
 import subprocess
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import monotonic, sleep
 from typing import IO, Any, NoReturn
 
@@ -31,6 +31,21 @@ _SET_SUBREAPER = 36
 # The first statement of our `python -c` programs. Without it Python would import from the current folder first, and run
 # a stranger's json.py if there is one.
 NOT_FROM_HERE = "import sys; sys.path[:] = [own for own in sys.path if own]; "
+
+
+@contextlib.contextmanager
+def not_from_here() -> Iterator[None]:
+    """The same for processes that `multiprocessing` starts, whose programs are not ours: they start in the root folder.
+
+    They go to the folder of their parent themselves, after the imports.
+    """
+    here = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir("/")
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 class Kept:
@@ -277,5 +292,6 @@ __all__ = [
     "end_children",
     "end_with_parent",
     "leave",
+    "not_from_here",
     "start",
 ]

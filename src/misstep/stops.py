@@ -2,15 +2,24 @@
 
 A policy can raise `KeyboardInterrupt`, or send a signal to its own process. That is a crash of the policy. If it were
 taken for Ctrl-C, a script would believe that somebody has stopped the campaign, and nothing would be recorded.
+
+Python swallows what is raised in a finalizer (`__del__`, the callback of a weak reference): it prints a traceback, and
+the work goes on. So a request to stop that came to such a place is made again once the finalizer has ended.
 """
 
 from __future__ import annotations
 
 import mmap
+import os
+import signal
+import sys
+import threading
 from time import monotonic, sleep
+from typing import Any
 
-_ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
+ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
 HEARD = 0.5  # seconds within which a signal for all our processes has reached the parent as well
+SOON = 1e-4  # seconds until a request is made again that a finalizer has swallowed
 
 _marked = False
 _told: mmap.mmap | None = None
@@ -24,7 +33,24 @@ class Stopped(KeyboardInterrupt):
 def mark_stops() -> None:
     """From now on, every request to stop this process is a `Stopped`, or ends the process without an exception."""
     global _marked
+    if not _marked:
+        _make_again()
     _marked = True
+
+
+def _make_again() -> None:
+    """Let requests to stop come again that Python has swallowed."""
+    otherwise = sys.unraisablehook
+
+    def hook(told: Any) -> None:
+        global _last
+        if isinstance(told.exc_value, Stopped):
+            _last = -1.0
+            threading.Timer(SOON, os.kill, (os.getpid(), signal.SIGINT)).start()
+        else:
+            otherwise(told)
+
+    sys.unraisablehook = hook
 
 
 def ends_work(error: BaseException) -> bool:
@@ -50,7 +76,7 @@ def interrupt_once(*_: object) -> None:
         # A policy has probably sent it. In its code this is a crash; anywhere else it ends the work all the same.
         raise KeyboardInterrupt
     now = monotonic()
-    if now - _last >= _ONCE:
+    if now - _last >= ONCE:
         _last = now
         raise Stopped
 
@@ -64,4 +90,13 @@ def _is_told() -> bool:
     return bool(_told[0])
 
 
-__all__ = ["HEARD", "Stopped", "ends_work", "heard_by", "interrupt_once", "mark_stops"]
+__all__ = [
+    "HEARD",
+    "ONCE",
+    "SOON",
+    "Stopped",
+    "ends_work",
+    "heard_by",
+    "interrupt_once",
+    "mark_stops",
+]

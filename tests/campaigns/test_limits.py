@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any, cast
 
 import pytest
@@ -210,6 +214,8 @@ def test_a_policy_that_ends_its_process(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="exit code 3"):
         run_campaign(small_model("two-way-line"), f"python:{file}:act", jobs=2, runs=10)
     assert not (tmp_path / "c").exists()  # nothing was done that would be worth keeping
+    with pytest.raises(ToolError, match=r"too little memory$"):  # without advice that was followed
+        run_campaign(small_task("gripper-4"), f"python:{file}:act", limits={"memory": 2000}, **HOW)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -267,6 +273,104 @@ def test_a_policy_that_catches_everything_has_a_limit_too() -> None:
     assert time.perf_counter() - began < 20
     assert found.summary.limit == "time"
     assert found.records == []
+
+
+class Bell:
+    """Rings the alarm at one instruction of the code of alarms."""
+
+    def __init__(self, hit: int | None = None) -> None:
+        self.count = 0
+        self._hit = hit
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> Any:  # noqa: ARG002
+        if frame.f_code.co_filename != workers.__file__ or frame.f_code.co_name == "_ring":
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            self.count += 1
+            if self.count == self._hit and signal.getsignal(signal.SIGALRM) is not not_ours:
+                signal.raise_signal(signal.SIGALRM)
+        return self
+
+    def watch(self) -> None:
+        before = sys.gettrace()
+        # Python 3.12 reports instructions only if some frame had asked for them when settrace was called.
+        sys._getframe().f_trace_opcodes = True
+        try:
+            sys.settrace(self)
+            with workers.alarm(100):
+                pass
+        finally:
+            sys.settrace(before)
+
+
+def not_ours(*_: object) -> None:
+    """A handler of the program that uses us."""
+
+
+@pytest.fixture
+def handler() -> Iterator[None]:
+    before = signal.signal(signal.SIGALRM, not_ours)
+    hook = sys.unraisablehook
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+    sys.unraisablehook = hook
+
+
+@pytest.mark.usefixtures("handler")
+def test_an_alarm_while_it_is_set_or_ended_leaves_nothing_behind() -> None:
+    """A timer that is left would end, half a second later, work that has no limit."""
+    hook = sys.unraisablehook
+    whole = Bell()
+    whole.watch()
+    assert whole.count > 40
+    for place in range(1, whole.count + 1):
+        Bell(place).watch()
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+        assert signal.getsignal(signal.SIGALRM) is not_ours
+        assert sys.unraisablehook == hook
+
+
+@pytest.mark.usefixtures("handler")
+def test_an_alarm_in_a_finalizer_rings_again() -> None:
+    """Python swallows what a finalizer raises; it would be told as a warning, and the limit would not hold."""
+
+    class Dropped:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGALRM)
+
+    def drop() -> None:
+        Dropped()
+        time.sleep(10)
+
+    began = time.perf_counter()
+    with pytest.raises(workers.OutOfTime), workers.alarm(100):
+        drop()
+    assert time.perf_counter() - began < 5
+
+
+CTRL_C = """
+import signal, time
+from misstep.stops import Stopped, interrupt_once, mark_stops
+
+class Dropped:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, interrupt_once)
+mark_stops()
+try:
+    Dropped()
+    time.sleep(10)
+except Stopped:
+    print("stopped")
+"""
+
+
+def test_ctrl_c_in_a_finalizer_comes_again() -> None:
+    ended = subprocess.run([sys.executable, "-c", CTRL_C], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("stopped\n", "")
 
 
 def test_a_task_that_a_worker_cannot_even_receive(monkeypatch: pytest.MonkeyPatch) -> None:

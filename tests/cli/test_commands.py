@@ -184,6 +184,26 @@ def test_a_closed_pipe_is_no_error(gripper: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("pipe", ["| true", "2>&1 | true", "2>&1 >&- <&- | true", ">&-"])
+@pytest.mark.parametrize("verb", ["census", "test"])
+def test_without_a_reader_the_exit_code_is_the_result(
+    gripper: Path, tmp_path: Path, verb: str, pipe: str
+) -> None:
+    """0 would say that the policy has no bugs, and that of `replay` that a campaign holds."""
+    more = f"--pool 5 --out {tmp_path}/c" if verb == "test" else ""
+    command = f"{sys.executable} -m misstep {verb} {gripper} --policy first {more} {pipe}"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_server_whose_port_nobody_reads_ends(gripper: Path) -> None:
+    pytest.importorskip("grpc", reason="grpcio is not installed")
+    command = f"{sys.executable} -m misstep serve-policy first {gripper} | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+
+
 MISTAKES: list[tuple[list[str], int, str]] = [
     (["plan", "nowhere.pddl"], 30, "nowhere.pddl: no such file"),
     (["plan", "no", "such.pddl"], 30, "no: no such file"),

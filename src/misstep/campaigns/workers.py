@@ -30,6 +30,7 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic, sleep
+from types import FrameType
 from typing import Any, Protocol
 
 from misstep.campaigns.models.work import ModelWork
@@ -41,7 +42,7 @@ from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
 from misstep.kept import NOT_FROM_HERE, leave
 from misstep.policies.service import share
-from misstep.stops import HEARD, Stopped, mark_stops
+from misstep.stops import HEARD, SOON, Stopped, mark_stops
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
@@ -113,24 +114,46 @@ class Worker:
             self.forget(name)
 
 
-@contextmanager
-def alarm(seconds: float | None) -> Iterator[None]:
+class alarm:  # noqa: N801
     """Raise OutOfTime when the time is up. Only the main thread can be interrupted."""
-    if seconds is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def ring(*_: object) -> None:
+    def __init__(self, seconds: float | None) -> None:
+        in_main = threading.current_thread() is threading.main_thread()
+        self._seconds = seconds if in_main else None
+
+    def __enter__(self) -> None:
+        if self._seconds is not None:
+            self._hook, sys.unraisablehook = sys.unraisablehook, self._swallowed
+            self._before = signal.signal(signal.SIGALRM, self._ring)
+            self._ring_in(self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        if self._seconds is not None:
+            sys.unraisablehook = self._hook  # first: ours would set the timer again
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._before)
+
+    def _ring_in(self, seconds: float) -> None:
+        # The alarm repeats: otherwise a policy that catches all exceptions would have no limit.
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), RING_AGAIN)
+
+    def _ring(self, _: int, frame: FrameType | None) -> None:
+        """Not in our own methods: the timer would be left running, for whoever works next."""
+        while frame is not None:
+            if frame.f_code in _OWN:
+                return
+            frame = frame.f_back
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, ring)
-    # The alarm repeats: otherwise a policy that catches all exceptions would have no limit.
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), RING_AGAIN)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    def _swallowed(self, told: Any) -> None:
+        """Python cannot hand on what is raised in a finalizer."""
+        if isinstance(told.exc_value, OutOfTime):
+            self._ring_in(SOON)
+        else:
+            self._hook(told)
+
+
+_OWN = {own.__code__ for own in (alarm.__enter__, alarm.__exit__, alarm._swallowed)}
 
 
 class Workers(ABC):
@@ -248,7 +271,7 @@ class Processes(Workers):
         # A worker that has done nothing yet: each process loads the policy anew.
         self._worker = Worker(worker.settings, worker.policy, worker.batch_size)
         self._memory_mb = memory_mb
-        self._is_shared = count > 1  # whether a device has to serve several of them
+        self._is_shared = count > 1  # whether several of them work, which a device has to serve
         self._processes: list[_Process] = []
         try:
             for _ in range(count):
@@ -351,11 +374,10 @@ class Processes(Workers):
             # If the user has stopped the worker, this process was told too, and goes no further.
             sleep(HEARD)
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        return ToolError(
-            f"a worker process ended by itself ({how})",
-            where=unit.task,
-            hint="the policy may have ended it, or there was too little memory; --jobs 1 tells more",
-        )
+        hint = "the policy may have ended it, or there was too little memory"
+        if self._is_shared:
+            hint += "; --jobs 1 tells more"
+        return ToolError(f"a worker process ended by itself ({how})", where=unit.task, hint=hint)
 
     def close(self) -> None:
         for own in self._processes:

@@ -35,6 +35,31 @@ STANDARD_COLUMNS = 80  # of a terminal that does not say how wide it is
 GROWTH = 3
 
 
+class _Output(io.FileIO):
+    """Standard output or error. If its reader goes away (`misstep ... | head`), the command goes on without it.
+
+    Its exit code is its result: a command that ended here would have to make one up.
+    """
+
+    has_reader = True
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            self.has_reader = False
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno(), os.get_inheritable(self.fileno()))
+            os.close(nowhere)
+            return len(data)
+
+
+def has_reader() -> bool:
+    """Whether somebody can still read standard output, as far as we have noticed."""
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return not isinstance(raw, _Output) or raw.has_reader
+
+
 def keep_output_clean() -> bool:
     """Make sure that standard output only carries what we write to `sys.stdout`, for the rest of the program.
 
@@ -52,13 +77,18 @@ def keep_output_clean() -> bool:
         os.dup2(2, 1)
     except (OSError, ValueError):
         return False  # one of the two is closed
-    sys.stdout = io.TextIOWrapper(
-        os.fdopen(kept, "wb"),
-        encoding=sys.stdout.encoding,
-        errors=sys.stdout.errors,
-        line_buffering=sys.stdout.line_buffering,
-    )
+    sys.stdout = _text(_Output(kept, "w"), sys.stdout)
+    sys.stderr = _text(_Output(2, "w", closefd=False), sys.stderr)
     return True
+
+
+def _text(stream: _Output, before: TextIO) -> TextIO:
+    return io.TextIOWrapper(
+        io.BufferedWriter(stream),
+        encoding=before.encoding,
+        errors=before.errors,
+        line_buffering=bool(before.line_buffering),
+    )
 
 
 def print_json(result: Mapping[str, Any]) -> None:

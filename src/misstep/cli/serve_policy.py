@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from misstep.cli.arguments import AsJson, KeepUnimportant, TaskPaths, read_task
-from misstep.cli.output import print_json
+from misstep.cli.output import has_reader, print_json
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def serve(policy: Policy, address: str, as_json: bool = False) -> int:
         server = PolicyServer(policy, address)
         try:
             _announce(server.port, address, as_json)
-            stop.wait()
+            if has_reader():  # else who started us is gone, and nobody would end us
+                stop.wait()
         finally:
             server.stop()
     finally:

@@ -105,7 +105,7 @@ def reply_seeds() -> list[Files]:
 
 
 def read_reply(files: Files, _: Path) -> None:
-    reply = _reply(files["body"], {"model": "x"}, 1)
+    reply = _reply(files["body"], {"model": "x"}, 1, "the body")
     reply.text.encode(errors="replace")
     named_operator(reply.text, task(), task().initial_state)
 

@@ -11,7 +11,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -388,6 +389,39 @@ def test_a_worker_that_is_killed_and_a_scheduler_that_goes_away(
 
 
 # -- experiments ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped() -> Iterator[tuple[str, Callable[[], None]]]:
+    """A scheduler, and a function that stops its process: it is there and says nothing any more."""
+    with local_scheduler(1) as (address, pid):
+        yield address, lambda: os.kill(pid, signal.SIGSTOP)
+
+
+def test_a_scheduler_that_does_not_greet_is_not_waited_for_for_ever(
+    stopped: tuple[str, Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, stop = stopped
+    monkeypatch.setattr(opening, "GREETING", 1.0)
+    stop()
+    with pytest.raises(ToolError, match="no scheduler answers: it is there"):
+        opening.open_cluster(read_address(address), lambda _: None)
+
+
+def test_a_scheduler_that_falls_silent_has_gone_away(
+    stopped: tuple[str, Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise no time limit would hold: the coordinator asks it for its workers all the time."""
+    address, stop = stopped
+    opened = opening.open_cluster(read_address(address), lambda _: None)
+    monkeypatch.setattr(link, "ASK", 0.2)
+    monkeypatch.setattr(link, "SILENT", 0.5)
+    stop()
+    opened.look(now=True)
+    time.sleep(0.5)
+    with pytest.raises(ToolError, match=r"gone away \(it has not answered for"):
+        opened.look(now=True)
+    opened.close()
 
 
 @pytest.mark.soundness

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,35 @@ def test_a_server_that_is_away_ends_the_work_and_what_came_is_kept(tmp_path: Pat
     assert caught.value.exit_code == 33
     assert len(policy.decide(states[:3]).messages) == 0
     policy.close()
+
+
+KEY = "sk-0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.mark.parametrize("length", [60, 90, 380])
+@pytest.mark.parametrize("code", [200, 400, 401])
+def test_no_part_of_the_key_is_shown(length: int, code: int) -> None:
+    """A message is cut, and half a key is no key that could be found and removed."""
+    said = f"{'a ' * (length // 2)}{KEY} is wrong{' !' * 200}"
+    act = content(said.encode()) if code == 200 else status(code, said)
+    with chat_server(acts={-1: act}) as own:
+        server = ChatServer(own.url, key=KEY, retries=0)
+        with pytest.raises((NoAnswerError, ToolError)) as told:
+            server.ask({"model": "m", "messages": []})
+    assert KEY[:4] not in str(told.value)
+
+
+def test_an_answer_with_the_key_in_it_is_not_kept(tmp_path: Path) -> None:
+    answer = {"choices": [{"message": {"content": f"You came with {KEY}"}}]}
+    with chat_server(acts={-1: content(json.dumps(answer).encode())}) as own:
+        server = ChatServer(own.url, key=KEY, retries=0)
+        task = small_task("gripper-4")
+        policy = LanguageModelPolicy(task, "m", server, url=own.url, cache=tmp_path / "c")
+        answers = policy.decide(rows([task.initial_state]))
+        policy.close()
+    assert answers.operators.tolist() == [TIMED_OUT]
+    assert "has the key in it" in answers.messages[0]
+    assert KEY.encode() not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
 
 
 def test_a_host_that_does_not_exist(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from misstep.errors import InputFormatError, MisstepError, ToolError
+from misstep.errors import InputFormatError, MisstepError, PolicyCrashError, ToolError
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.options import with_timeout
@@ -44,6 +44,7 @@ class Plans:
 
 def crashes(state): return {}["a"]
 def hangs(state): time.sleep(600)
+def stops(state): os.kill(os.getpid(), 15); time.sleep(60)
 def ends(state): ctypes.CDLL(None)._exit(0)
 def hashes(state): return hash("x") % len(state.actions)
 
@@ -169,6 +170,21 @@ def test_a_policy_that_hangs_is_given_up(task: Task, file: Path, name: str) -> N
     texts = [answers.messages[row] for row in np.flatnonzero(late).tolist()]
     assert texts[:TIMEOUTS] == ["no answer within 0.2 s"] * TIMEOUTS
     assert all(text.startswith("the program was given up: 3 times it did") for text in texts[3:])
+
+
+def test_a_policy_that_asks_its_process_to_end_crashes(
+    task: Task, model: JaniTask, file: Path
+) -> None:
+    """As in this process: each state is asked about, and nothing is given up."""
+    policy = load(task, file, "stops")
+    answers = policy.decide(rows(walk(task, 8, seed=1)))
+    assert set(answers.operators.tolist()) == {FAILED}
+    assert all("KeyboardInterrupt" in text for text in answers.messages.values())
+    policy.close()
+    policy = load(model, file, "stops")
+    with pytest.raises(PolicyCrashError, match="KeyboardInterrupt"):
+        labels(model, policy)
+    policy.close()
 
 
 def test_native_code_that_ends_the_process(task: Task, file: Path) -> None:

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from misstep.errors import InputFileError, InputFormatError, MisstepError, UsageError
+from misstep.errors import (
+    InputFileError,
+    InputFormatError,
+    MisstepError,
+    PolicyAwayError,
+    UsageError,
+)
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT
 from misstep.policies.process.channel import ProgramError
@@ -95,6 +101,24 @@ def test_what_a_program_started_ends_with_it(tmp_path: Path) -> None:
             return
         time.sleep(0.01)
     pytest.fail("the forked process is still there")
+
+
+@pytest.mark.parametrize("then", [None, "def get_plan(:", "import os\nos._exit(3)"])
+def test_a_program_that_cannot_be_started_again_is_away(tmp_path: Path, then: str | None) -> None:
+    """It is not there to be asked, which is no crash in the state that it would be asked about."""
+    file = tmp_path / "mine.py"
+    file.write_text("import os\n\ndef get_plan(objects, init, goal):\n    os._exit(1)\n")
+    task = small_task("gripper-4")
+    policy = load_policy(f"program:--closed {file}", task)
+    states = rows([task.initial_state])
+    assert policy.decide(states).operators.tolist() == [FAILED]
+    if then is None:
+        file.unlink()
+    else:
+        file.write_text(then)
+    with pytest.raises(PolicyAwayError, match="again"):
+        policy.decide(states)
+    policy.close()
 
 
 def test_an_open_plan_that_fails_raises(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from misstep.errors import InputFormatError, PolicyAwayError, ToolError, UsageError
-from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT, Policy, States
+from misstep.policies.load import load_policy
+from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT, Answers, Policy, States
 from misstep.policies.remote import load, wire
 from misstep.tasks.task import Task
 
@@ -101,10 +102,103 @@ def test_strange_answers(task: Task, states: States, raw_serve: Serve) -> None:
     policy = load(f"--in-flight=1 {address}", task)
     found = policy.decide(states[:5])
     policy.close()
-    assert found.operators.tolist() == [FAILED, FAILED, FAILED, 0, FAILED]
+    assert found.operators.tolist() == [FAILED, FAILED, TIMED_OUT, 0, TIMED_OUT]
     assert "operator 999, its task has 0 to 17" in found.messages[0]
     assert "operator -5" in found.messages[1]
     assert "cannot be read" in found.messages[2]
+
+
+def test_a_served_policy_that_is_late_or_away_has_not_crashed(
+    task: Task, states: States, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where it is asked without a server: a crash would be a bug."""
+    served = load_policy("first", task)
+    policy = load(serve(served), task)
+    late = Answers(np.full(1, TIMED_OUT, dtype=np.int32), {0: "no answer within 5 s"})
+    monkeypatch.setattr(served, "decide", lambda _: late)
+    answers = policy.decide(states[:1])
+    assert answers.operators.tolist() == [TIMED_OUT]
+    assert "no answer within 5 s" in answers.messages[0]
+    for error in (PolicyAwayError("its server is gone"), MemoryError("no room")):
+
+        def fail(_: States, error: BaseException = error) -> Answers:
+            raise error
+
+        monkeypatch.setattr(served, "decide", fail)
+        answers = policy.decide(states[:1])
+        assert answers.operators.tolist() == [TIMED_OUT]
+        assert str(error) in answers.messages[0]
+    policy.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "details", "expected"),
+    [
+        ("UNKNOWN", "Exception calling application: 'x'", FAILED),
+        ("UNKNOWN", "Unexpected <class 'KeyError'>: 'x'", FAILED),
+        # What gRPC makes of proxies and of connections that break. A server may abort with any of these, too.
+        ("UNIMPLEMENTED", "Received http2 header with status: 404", TIMED_OUT),
+        ("UNKNOWN", "Received http2 header with status: 302", TIMED_OUT),
+        ("INTERNAL", "Received RST_STREAM with error code 2", TIMED_OUT),
+        ("INTERNAL", "Decompression failed due to zlib error", TIMED_OUT),
+        ("DATA_LOSS", "", TIMED_OUT),
+    ],
+)
+def test_only_the_policy_crashes(
+    task: Task, states: States, raw_serve: Serve, code: str, details: str, expected: int
+) -> None:
+    import grpc
+
+    def fail(_: bytes, context: Any) -> bytes:
+        context.abort(grpc.StatusCode[code], details)
+        raise AssertionError
+
+    address = raw_serve(
+        GetFDRTaskFD=lambda *_: wire.encode_text(task.sas), GetFDRStateOperator=fail
+    )
+    policy = load(address, task)
+    found = policy.decide(states[:1])
+    policy.close()
+    assert found.operators.tolist() == [expected]
+    assert f"{code}" in found.messages[0]
+
+
+def test_an_exception_in_a_server_of_others(task: Task, states: States, raw_serve: Serve) -> None:
+    def fail(*_: object) -> bytes:
+        raise KeyError("x")
+
+    address = raw_serve(
+        GetFDRTaskFD=lambda *_: wire.encode_text(task.sas), GetFDRStateOperator=fail
+    )
+    policy = load(address, task)
+    assert policy.decide(states[:1]).operators.tolist() == [FAILED]
+    policy.close()
+
+
+def test_an_answer_without_a_message(
+    task: Task, states: States, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """gRPC gives None where a server sends a status and nothing else."""
+
+    async def nothing(*_: object, **__: object) -> None:
+        return None
+
+    policy = load(serve(load_policy("first", task)), task)
+    monkeypatch.setattr(policy, "_get_operator", nothing)
+    found = policy.decide(states[:1])
+    assert found.operators.tolist() == [TIMED_OUT]
+    assert "there is none" in found.messages[0]
+    monkeypatch.setattr(policy, "_get_task", nothing)
+    with pytest.raises(InputFormatError, match="there is none"):
+        policy._thread.call(policy._fetch_task())  # type: ignore[attr-defined]
+    policy.close()
+
+
+def test_a_message_may_not_be_larger_than_a_task() -> None:
+    """A few kilobytes would unpack to gigabytes."""
+    from misstep.policies.remote.client import _CHANNEL_OPTIONS
+
+    assert dict(_CHANNEL_OPTIONS)["grpc.max_receive_message_length"] == 512 * 2**20
 
 
 def test_deadline(task: Task, states: States, raw_serve: Serve) -> None:

@@ -28,7 +28,8 @@ STRIKES = 3  # ends of a process before a job is given up
 LOSSES = 20  # workers that were lost with a job, running or next in turn, before it is given up
 LOOK = 2.0  # seconds between two checks of the workers
 RECONNECT = 15.0  # seconds for a scheduler to come back
-ASK = 10.0  # seconds for a new worker to say what it has
+ASK = 10.0  # seconds for a new worker to say what it has, and for the scheduler to name its workers
+SILENT = 60.0  # seconds without an answer of the scheduler, after which it counts as gone
 PART = 3.0  # seconds for workers to hear that the work is over; a lost one must not hold up the end
 PATIENCE = 5.0  # seconds before it is said that there are no workers yet
 FETCH = 60.0  # seconds for a result to arrive
@@ -73,6 +74,7 @@ class Link:
         self._good: dict[str, int] = {}  # workers that may be used -> threads
         self._bad: dict[str, str] = {}  # the others -> what they have
         self._looked = 0.0
+        self._heard = monotonic()  # when the scheduler answered last
         self._jobs: dict[int, Job] = {}
         self._waiting: list[Job] = []  # of these, those that are not under way yet
         self._parcels: set[Parcel] = set()  # under way
@@ -110,9 +112,16 @@ class Link:
             return
         self._looked = monotonic()
         try:
-            found = self._client.scheduler_info(n_workers=-1)["workers"]
+            # Not `scheduler_info`, which would wait for ever for a scheduler that is there and does not answer.
+            ask = self._client.scheduler.identity
+            found = self._client.sync(ask, n_workers=-1, callback_timeout=ASK)["workers"]
+        except TimeoutError:
+            if monotonic() - self._heard > SILENT:
+                raise self._gone(TimeoutError(f"it has not answered for {SILENT:g} s")) from None
+            return
         except Exception:
             return  # a lost scheduler is noticed when waiting for jobs
+        self._heard = monotonic()
         threads = {address: int(own["nthreads"]) for address, own in found.items()}
         fresh = [own for own in threads if own not in self._good and own not in self._bad]
         for address in fresh:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 import warnings
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from misstep.campaigns.cluster.address import Address, Local, Remote, Slurm
@@ -15,6 +17,7 @@ from misstep.errors import MissingDependencyError, ToolError
 from misstep.versions import identity
 
 CONNECT = 10.0  # seconds
+GREETING = 40.0  # seconds, for all tries to connect and for what the scheduler says at first
 WORKERS = 30.0  # seconds for the first worker of a cluster that runs already
 HINT = "pip install 'misstep[cluster]', here and on all workers"
 
@@ -70,7 +73,7 @@ def _connect(target: Any, where: str) -> Any:
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we report what matters ourselves
     try:
-        client = _client(target)
+        client = _within(GREETING, lambda: _client(target))
     except (OSError, TimeoutError) as error:
         raise ToolError(
             f"no scheduler answers: {error!s:.200}",
@@ -89,6 +92,29 @@ def _connect(target: Any, where: str) -> Any:
         with contextlib.suppress(Exception):
             client.close(timeout=2)
         raise
+    return client
+
+
+def _within(seconds: float, connect: Callable[[], Any]) -> Any:
+    """Connect in a thread, which is left alone when the time is up.
+
+    dask limits the time to connect, but not the time for the scheduler to greet: one that is stopped has none.
+    """
+    made: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            made.put((connect(), None))
+        except Exception as error:
+            made.put((None, error))
+
+    threading.Thread(target=work, name="misstep-connect", daemon=True).start()
+    try:
+        client, error = made.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError(f"it is there, and has said nothing for {seconds:g} s") from None
+    if error is not None:
+        raise error
     return client
 
 

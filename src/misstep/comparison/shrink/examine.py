@@ -12,8 +12,10 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from time import sleep
 from typing import Protocol
 
 from misstep.comparison.shrink.judging import Judge, refusal
@@ -27,11 +29,13 @@ from misstep.errors import (
     ToolError,
     UndecidedError,
 )
-from misstep.kept import end_with_parent
+from misstep.kept import end_with_parent, not_from_here
+from misstep.stops import HEARD
 from misstep.tasks.pddl.text import Source
 from misstep.tasks.pddl.translate import translate_sources
 from misstep.tasks.task import Task
 
+Started = AbstractContextManager[None]
 TRANSLATION_SECONDS = 60.0
 LIMITS = (TimeLimitError, MemoryLimitError, ToolError)  # of the translator, not errors of the task
 PROBLEM_FILE = "problem.pddl"
@@ -172,9 +176,12 @@ def _examine(candidate: Candidate, base: Base | None) -> Examined:
 class Together:
     """Several processes, which examine some candidates ahead of time."""
 
-    def __init__(self, pool: ProcessPoolExecutor, jobs: int) -> None:
+    def __init__(
+        self, pool: ProcessPoolExecutor, jobs: int, starting: Callable[[], Started]
+    ) -> None:
         self.pool = pool
         self.jobs = jobs
+        self.starting = starting  # around everything that may start a process
 
     def each(
         self, candidates: Iterable[Candidate], base: Base | None
@@ -187,11 +194,19 @@ class Together:
                     candidate = next(left, None)
                     if candidate is None:
                         break
-                    waiting.append((candidate, self.pool.submit(_examine, candidate, base)))
+                    with self.starting():
+                        waiting.append((candidate, self.pool.submit(_examine, candidate, base)))
                 if not waiting:
                     return
                 candidate, future = waiting.popleft()
                 yield candidate, future.result()
+        except BrokenProcessPool:
+            # If the user has stopped the processes, this one was told too, and goes no further.
+            sleep(HEARD)
+            raise ToolError(
+                "a worker process ended by itself",
+                hint="the policy may have ended it, or there was too little memory; --jobs 1 tells more",
+            ) from None
         finally:
             for _, future in waiting:
                 future.cancel()
@@ -205,9 +220,16 @@ def examining_here(examiner: Examiner, jobs: int) -> Iterator[Examining]:
     # A policy that exists only in memory reaches a process by forking; see `misstep.campaigns.workers`.
     in_memory = not isinstance(examiner.judge.source, str)
     context = multiprocessing.get_context("fork" if in_memory else "spawn")
-    pool = ProcessPoolExecutor(jobs, context, _begin, (examiner,))
+    others = set(multiprocessing.active_children())
+    starting: Callable[[], Started] = nullcontext if in_memory else not_from_here
+    with starting():
+        pool = ProcessPoolExecutor(jobs, context, _begin, (examiner,))
     try:
-        yield Together(pool, jobs)
+        yield Together(pool, jobs, starting)
+    except BaseException:  # nobody waits for what is under way
+        for own in set(multiprocessing.active_children()) - others:
+            own.kill()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -24,6 +24,7 @@ from misstep.errors import ToolError, UsageError
 
 MAX_BODY_BYTES = 8 * 2**20
 MAX_PAUSE = 30.0  # seconds
+SECRET_LENGTH = 16  # letters of a key that is no mere word
 _REFUSED = {
     401: "the key is missing or wrong",
     403: "access is denied",
@@ -81,14 +82,15 @@ class ChatServer:
         for attempt in range(self._retries + 1):
             try:
                 body = self._post(json.dumps(request).encode())
-                return _reply(body, request, attempt + 1)
+                reply = _reply(body, request, attempt + 1, self._excerpt(body))
+                return self._checked(reply)
             except NoAnswerError as fault:
                 last = fault
                 if not isinstance(fault, _AgainError) or attempt == self._retries:
                     break
                 pause = self._pause * 2**attempt if fault.after is None else fault.after
                 sleep(min(pause, MAX_PAUSE))
-        given_up = NoAnswerError(self._without_key(str(last)))
+        given_up = NoAnswerError(str(last))
         given_up.requests = attempt + 1
         raise given_up
 
@@ -158,7 +160,7 @@ class ChatServer:
         status = response.status
         if status == 200:
             return
-        said = self._without_key(_excerpt(body))
+        said = self._excerpt(body)
         if status in _REFUSED:
             raise ToolError(f"{_REFUSED[status]} (HTTP {status}: {said})", where=self.where)
         if 300 <= status < 400:
@@ -171,9 +173,17 @@ class ChatServer:
             raise _AgainError(f"HTTP {status}: {said}", _seconds(response.getheader("Retry-After")))
         raise NoAnswerError(f"HTTP {status}: {said}")
 
-    def _without_key(self, text: str) -> str:
-        """Removes the key, which servers may repeat in their messages."""
-        return text.replace(self._key, "***") if self._key else text
+    def _excerpt(self, body: bytes) -> str:
+        """The beginning of a body, without the key, which servers may repeat in their messages."""
+        if self._key:  # first: half a key would not be found
+            body = body.replace(self._key.encode(), b"***")
+        return " ".join(body[:400].decode(errors="replace").split())[:120]
+
+    def _checked(self, reply: Reply) -> Reply:
+        """Refuse an answer with the key in it, because answers are stored. Short keys are words (`none`)."""
+        if self._key and len(self._key) >= SECRET_LENGTH and self._key in reply.text:
+            raise NoAnswerError("the answer has the key in it, so it is not kept")
+        return reply
 
 
 def _body(response: http.client.HTTPResponse) -> bytes:
@@ -208,13 +218,13 @@ def _checked(url: str) -> SplitResult:
     return parts
 
 
-def _reply(body: bytes, request: Mapping[str, object], requests: int) -> Reply:
+def _reply(body: bytes, request: Mapping[str, object], requests: int, said: str) -> Reply:
     try:
         answer: Any = parse_json(body)
         text = answer["choices"][0]["message"]["content"]
     except (ValueError, LookupError, TypeError):
         raise NoAnswerError(
-            f"the server answered {_excerpt(body)!r}, not a chat completion in JSON"
+            f"the server answered {said!r}, not a chat completion in JSON"
         ) from None
     if text is None:  # only a refusal, or a call of a tool
         text = ""
@@ -235,10 +245,6 @@ def _count(given: object, text: str) -> int:
     if type(given) is int and 0 <= given < 2**40:
         return given
     return -(-len(text.encode(errors="replace")) // 4)
-
-
-def _excerpt(body: bytes) -> str:
-    return " ".join(body[:400].decode(errors="replace").split())[:120]
 
 
 def _seconds(text: str | None) -> float | None:

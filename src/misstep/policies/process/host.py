@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -144,6 +145,11 @@ def main() -> None:
     sys.stdout = sys.stderr
     questions = sys.stdin.buffer
     mark_stops()  # Ctrl-C does not reach this process: it has a session of its own
+    for number in (
+        signal.SIGTERM,
+        signal.SIGHUP,
+    ):  # a request to end comes from the policy itself: a crash
+        signal.signal(number, signal.default_int_handler)
 
     def say(content: Reply) -> None:
         answers.write(json.dumps(content) + "\n")

@@ -35,6 +35,7 @@ from misstep.policies.policy import (
     checked_states,
 )
 from misstep.policies.process.channel import Channel, ProgramError
+from misstep.policies.process.policy import away
 from misstep.policies.user_code import MAX_SOURCE_BYTES
 from misstep.tasks.pddl.atoms import AtomTable, goal_atoms
 from misstep.tasks.pddl.lifted import Atom
@@ -160,9 +161,9 @@ class ProgramPolicy(Policy):
         return plan
 
     def _exchange(self, question: bytes) -> dict[str, Any]:
+        if self._channel is None:
+            self._channel = self._started_again()
         channel = self._channel
-        if channel is None:
-            self._channel = channel = self._start()[0]
         try:
             return _decoded(channel.exchange(question, self._timeout))
         except ProgramError as fault:
@@ -179,6 +180,17 @@ class ProgramPolicy(Policy):
         except ProgramError as fault:
             raise _in_one_line(fault, START_TIMEOUT) from None
         return channel, greeting
+
+    def _started_again(self) -> Channel:
+        """That it cannot be started (its file is gone, or there are too many processes) is no answer of it."""
+        try:
+            channel, greeting = self._start()
+        except ProgramError as fault:
+            raise away(f"the program could not be started again: {fault}", self.name) from None
+        if "error" in greeting:
+            channel.end()
+            raise away(f"the program could not be loaded again: {greeting['error']}", self.name)
+        return channel
 
     def _first_start(self, function: str) -> list[str]:
         """Loads the program and returns the other files that it consists of."""

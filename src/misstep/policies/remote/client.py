@@ -39,10 +39,11 @@ from misstep.policies.policy import (
 from misstep.policies.remote import wire
 from misstep.policies.remote.loop import LoopThread
 from misstep.policies.remote.names import Matching
+from misstep.tasks.pddl.load import MAX_SAS_BYTES
 from misstep.tasks.task import State, Task
 
 _CHANNEL_OPTIONS = (
-    ("grpc.max_receive_message_length", -1),  # the task may be large
+    ("grpc.max_receive_message_length", MAX_SAS_BYTES),  # also of what was compressed
     ("grpc.enable_http_proxy", 0),  # web proxies are not meant for policy servers
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 500),
@@ -52,16 +53,8 @@ _CHANNEL_OPTIONS = (
 IN_FLIGHT = 64
 # How often a state may lose the connection: a state that ends the server each time is the cause.
 _ATTEMPTS = 3
-# Errors from the server or the connection, not from the policy.
-_NO_ANSWER = {
-    grpc.StatusCode.ABORTED,
-    grpc.StatusCode.CANCELLED,
-    grpc.StatusCode.DEADLINE_EXCEEDED,
-    grpc.StatusCode.PERMISSION_DENIED,
-    grpc.StatusCode.RESOURCE_EXHAUSTED,
-    grpc.StatusCode.UNAUTHENTICATED,
-    grpc.StatusCode.UNAVAILABLE,
-}
+# How servers in Python tell of an exception in the code that answers.
+_EXCEPTIONS = ("Exception calling application: ", "Unexpected <class ")
 
 
 class NoAnswer(str):
@@ -112,7 +105,7 @@ class GrpcPolicy(Policy):
 
     async def _fetch_task(self) -> bytes:
         try:
-            return wire.decode_text(await self._reach())
+            return wire.decode_text(_sent(await self._reach()))
         except grpc.RpcError as error:
             if error.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
                 raise ToolError(
@@ -130,13 +123,13 @@ class GrpcPolicy(Policy):
                 f"the server's task cannot be read: {error}", where=f"policy {self.name}"
             ) from None
 
-    async def _reach(self) -> bytes:
+    async def _reach(self) -> bytes | None:
         """Retry until the time is over: a connection may break again while the server starts or stops."""
         deadline = monotonic() + self._connect_timeout
         while True:
             left = max(0.01, deadline - monotonic())
             try:
-                answer: bytes = await self._get_task(b"", timeout=left, wait_for_ready=True)
+                answer: bytes | None = await self._get_task(b"", timeout=left, wait_for_ready=True)
                 return answer
             except grpc.RpcError as error:
                 if error.code() != grpc.StatusCode.UNAVAILABLE or monotonic() >= deadline:
@@ -184,15 +177,17 @@ class GrpcPolicy(Policy):
             connection = self._connections
             try:
                 answer = await self._get_operator(request, timeout=self._timeout)
-                return self._translate(wire.decode_operator(answer), state)
+                operator = wire.decode_operator(_sent(answer))
             except grpc.RpcError as error:
                 reason = f"the server failed: {_reason(error)}"
-                if error.code() not in _NO_ANSWER:
+                if _is_crash(error):
                     return reason
                 if error.code() != grpc.StatusCode.UNAVAILABLE:
                     break
             except ValueError as error:
-                return f"the server's answer cannot be read: {error}"
+                return NoAnswer(f"the server's answer cannot be read: {error}")
+            else:
+                return self._translate(operator, state)
             await self._reconnect(connection)
         return NoAnswer(reason)
 
@@ -229,6 +224,18 @@ class GrpcPolicy(Policy):
             if (channel := getattr(self, "_channel", None)) is not None:
                 self._thread.call(channel.close())
             self._thread.stop()
+
+
+def _sent(answer: bytes | None) -> bytes:
+    if answer is None:  # so gRPC tells of an answer without a message
+        raise ValueError("there is none")
+    return answer
+
+
+def _is_crash(error: Any) -> bool:
+    """Whether the policy has crashed, and not its server or something between us."""
+    marks = [key for key, _ in error.trailing_metadata() or ()]
+    return wire.CRASHED in marks or (error.details() or "").startswith(_EXCEPTIONS)
 
 
 def _reason(error: Any) -> str:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 import numpy as np
 
-from misstep.errors import ToolError
-from misstep.policies.policy import FAILED, Policy
+from misstep.errors import MisstepError, ToolError
+from misstep.policies.policy import FAILED, TIMED_OUT, Policy
 from misstep.policies.remote import wire
 from misstep.policies.remote.loop import LoopThread
+from misstep.stops import ends_work
 
 _QUICK = 0.0005  # a policy that answers within so many seconds is fast
 _GRACE = 1.0  # seconds for unfinished calls when the server stops
@@ -29,6 +30,13 @@ _SERVER_OPTIONS = (
 )
 
 
+class Failure(NamedTuple):
+    """Why there is no answer: the policy has crashed, or it was late, or what it asks is away."""
+
+    text: str
+    crashed: bool = True
+
+
 class PolicyServer:
     """A running server; `port` is where it listens (0 for a unix socket)."""
 
@@ -37,7 +45,7 @@ class PolicyServer:
         self._address = address
         self._task_answer = wire.encode_text(policy.task.sas)
         self._sizes = policy.task.domain_sizes
-        self._waiting: list[tuple[list[int], asyncio.Future[int | str]]] = []
+        self._waiting: list[tuple[list[int], asyncio.Future[int | Failure]]] = []
         self._busy = False
         self._quick = False
         # The policy is asked by one thread at a time.
@@ -100,12 +108,14 @@ class PolicyServer:
         if self._quick and not self._busy:
             result = self._ask([values])[0]
         else:
-            future: asyncio.Future[int | str] = asyncio.get_running_loop().create_future()
+            future: asyncio.Future[int | Failure] = asyncio.get_running_loop().create_future()
             self._waiting.append((values, future))
             self._some_wait.set()
             result = await future
-        if isinstance(result, str):
-            await context.abort(grpc.StatusCode.INTERNAL, result)
+        if isinstance(result, Failure):
+            code = grpc.StatusCode.INTERNAL if result.crashed else grpc.StatusCode.ABORTED
+            mark = ((wire.CRASHED, "1"),) if result.crashed else ()
+            await context.abort(code, result.text, mark)
             raise AssertionError  # not reached: abort raises
         return result
 
@@ -136,19 +146,25 @@ class PolicyServer:
                 if not future.done():  # or the client has gone
                     future.set_result(result)
 
-    def _ask(self, states: list[list[int]]) -> list[int | str]:
+    def _ask(self, states: list[list[int]]) -> list[int | Failure]:
         start = perf_counter()
         try:
             answers = self._policy.decide(np.array(states, dtype=np.int32).reshape(len(states), -1))
             problem = answers.problem(len(states), self._policy.task)
             if problem is not None:
-                return [problem] * len(states)
+                return [Failure(problem)] * len(states)
+            texts = answers.messages
             return [
-                answers.messages.get(row, "the policy failed") if operator == FAILED else operator
+                Failure(texts.get(row, "the policy failed"), operator == FAILED)
+                if operator in (FAILED, TIMED_OUT)
+                else operator
                 for row, operator in enumerate(answers.operators.tolist())
             ]
         except BaseException as error:  # a policy is foreign code; the server continues
-            return [f"the policy failed: {type(error).__name__}: {error}"] * len(states)
+            text = f"the policy failed: {type(error).__name__}: {error}"
+            return [Failure(text, not (isinstance(error, MisstepError) or ends_work(error)))] * len(
+                states
+            )
         finally:
             self._quick = perf_counter() - start < _QUICK
 

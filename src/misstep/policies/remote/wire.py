@@ -18,6 +18,9 @@ SERVICE = "phrm.policy.Policy"
 GET_TASK = "GetFDRTaskFD"
 GET_OPERATOR = "GetFDRStateOperator"
 GET_PROBABILITIES = "GetFDRStateOperatorsProb"
+# Trailing metadata of a call that has failed: the policy itself has crashed. Without it nobody can tell, since gRPC has
+# the same codes for faults of proxies and connections.
+CRASHED = "misstep-policy-crashed"
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIRST_VARINT = 1 << 3 | _VARINT

@@ -1,0 +1,77 @@
+"""The processes that shrink together: what they import, and how they end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import misstep
+from misstep.comparison.shrink.examine import Examiner, examining_here
+from misstep.errors import ToolError
+from support.small import task_of
+
+
+def test_a_strangers_folder_runs_nothing(tmp_path: Path) -> None:
+    """`multiprocessing` itself is imported by its processes, and the folder that they start in comes first."""
+    misstep.test(task_of("gripper", balls=2), "first", pool=5, out=tmp_path / "found").close()
+    for module in ("multiprocessing", "selectors", "signal", "misstep"):
+        text = "from pathlib import Path\nPath(__file__).with_name('it-ran').touch()\n"
+        (tmp_path / f"{module}.py").write_text(text)
+    command = "from misstep.__main__ import main; main()"
+    program = f"import sys; sys.path[:] = [own for own in sys.path if own]; {command}"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "shrink", "found", "--jobs", "2", "--candidates", "5"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert not (tmp_path / "it-ran").exists()
+    assert done.returncode == 0, done.stderr
+
+
+class Examining:
+    """An examiner whose policy exists in memory only, so that its processes are forks."""
+
+    def __init__(self, ends: bool) -> None:
+        self.judge = SimpleNamespace(source=object())
+        self.ends = ends
+
+    def examine(self, *_: object) -> object:
+        if self.ends:
+            os.kill(os.getpid(), 9)
+        time.sleep(60)
+        return None
+
+
+def examine(examiner: Examining, then: BaseException | None = None) -> None:
+    with examining_here(cast(Examiner, examiner), 2) as examining:
+        candidates: Any = iter(["a", "b", "c"])
+        for _ in examining.each(stopping(candidates, then), None):
+            pass
+
+
+def stopping(candidates: Any, then: BaseException | None) -> Any:
+    yield next(candidates)
+    if then is not None:
+        time.sleep(0.5)  # the process has begun
+        raise then
+    yield from candidates
+
+
+def test_a_process_that_ends_is_no_internal_error() -> None:
+    with pytest.raises(ToolError, match="a worker process ended by itself"):
+        examine(Examining(ends=True))
+
+
+def test_an_interruption_does_not_wait_for_candidates() -> None:
+    began = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        examine(Examining(ends=False), KeyboardInterrupt())
+    assert time.perf_counter() - began < 20
