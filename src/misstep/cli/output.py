@@ -87,7 +87,8 @@ def _text(stream: _Output, before: TextIO) -> TextIO:
         io.BufferedWriter(stream),
         encoding=before.encoding,
         errors=before.errors,
-        line_buffering=bool(before.line_buffering),
+        # Python's unbuffered mode (PYTHONUNBUFFERED) buffers no lines, but writes everything through.
+        line_buffering=bool(before.line_buffering or getattr(before, "write_through", False)),
     )
 
 
