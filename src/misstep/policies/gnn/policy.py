@@ -35,8 +35,8 @@ Evaluated = tuple[NDArray[np.float64], NDArray[np.float64] | None]  # values, an
 # Values closer than this are equal, and the operator with the lowest number is taken. Symmetric
 # successors mostly differ by less, through rounding and the random half of the embeddings.
 TOLERANCE = 1e-3
-# The same state evaluated in batches of different shape differs by less than this through rounding, or by less than this
-# share of the largest number of its decision.
+# The same state evaluated in batches of different shape differs by less than this through rounding, or by less than
+# this share of the largest number of its decision.
 NOISE = 2.5e-4
 NOISE_SHARE = 2e-6
 UNSOLVABLE = 100_000.0
@@ -174,7 +174,9 @@ class GNNPolicy(Policy):
         evaluate = evaluate_alone if alone else _evaluate
         values, logits = evaluate(self._evaluator, states, offsets)
         if logits is not None and not self.options.ignore_unsolvable:
-            values[np.isnan(logits)] = np.nan  # it says nothing about the state, and the decision fails
+            values[np.isnan(logits)] = (
+                np.nan
+            )  # it says nothing about the state, and the decision fails
         noise = _noise(values, offsets)
         if ranks is not None:
             may_change = published.uncertain(values, logits, offsets, ranks, noise)
