@@ -77,10 +77,11 @@ class DeviceASNet(Policy):
 def sure_decisions(model: ASNet, ground: GroundTask, states: Any) -> Any:
     """The operator of each state, or UNSURE."""
     logits, applicable = model(ground, states)
+    odd = (applicable & ~torch.isfinite(logits)).any(1)
     logits = logits.masked_fill(~applicable, float("-inf"))
     best, chosen = logits.max(1, keepdim=True)
     near = (logits >= best - NEAR * (1 + best.abs())).sum(1) > 1
-    unsure = near | ~torch.isfinite(best[:, 0])
+    unsure = near | odd | ~applicable.any(1)
     return torch.where(unsure, UNSURE, chosen[:, 0]).to(torch.int32)
 
 
