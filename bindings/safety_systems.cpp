@@ -308,6 +308,9 @@ void define_system(nb::module_ &module) {
             },
             nb::arg("id"), "The policy's label; None where it stops and in terminal states.")
         .def(
+            "prepare", [](System &self, const std::vector<StateId> &ids) { self.prepare(ids); }, nb::arg("ids"),
+            "Ask the policy about these states in one batch, if it takes batches and was not asked before.")
+        .def(
             "policy_outcomes",
             [](System &self, StateId id) {
                 if (self.kind(id) != safety::Kind::open) return std::vector<StateId>();

@@ -95,12 +95,15 @@ MISSTEP_INLINE void pool_segments(const float *features, const int *rows, const 
         for (int s = 0; s < segments; ++s) {
             Vec best = {};
             best = best - 1.0f;  // ELU is never below -1, so -1 is also the neutral element
+            IntVec undefined = {};
             for (int m = offsets[s]; m < offsets[s + 1]; ++m) {
                 const int row = LOOKED_UP ? rows[members[m]] : members[m];
                 Vec value;
                 load(value, features + static_cast<std::int64_t>(row) * width + c);
                 best = value > best ? value : best;
+                undefined |= value != value;  // a comparison would drop NaN
             }
+            best = undefined ? best * __builtin_nanf("") : best;
             store(out + static_cast<std::int64_t>(s) * width + c, best);
         }
 }

@@ -252,6 +252,74 @@ def test_a_torch_file_of_repeated_numbers(tmp_path: Path) -> None:
         load_network(tmp_path / "x.pt")
 
 
+def text(letters: bytes) -> bytes:
+    """An instruction of a pickle."""
+    return b"X" + struct.pack("<I", len(letters)) + letters
+
+
+def long_number(value: int) -> bytes:
+    return b"\x8a\x08" + value.to_bytes(8, "little")
+
+
+def stored(kind: bytes, size: int) -> bytes:
+    return b"(" + text(b"storage") + b"ctorch\n" + kind + b"\n" + text(b"0") + text(b"cpu") + (
+        b"J" + struct.pack("<i", size) + b"t"
+    )  # fmt: skip
+
+
+MEGABYTE, TIMES = text(b"a" * 2**20) + b"q\x00", 2_000
+TENSOR = b"ctorch._utils\n_rebuild_tensor_v2\n("
+
+
+def tensor(*shape: int) -> bytes:
+    sizes = b"(" + b"".join(map(long_number, shape)) + b"t"
+    return TENSOR + stored(b"HalfStorage", 4) + b"QK\0" + sizes + sizes + b"\x89NtR"
+
+
+PICKLES = {
+    # Each makes something large of what exists once, many times.
+    "numbers": stored(b"BFloat16Storage", 2**19) + b"q\x00(" + b"h\x00Q" * TIMES + b"l",
+    "names": MEGABYTE + b"(" + b"h\x00h\x00\x93" * TIMES + b"l",
+    "bytes": MEGABYTE
+    + text(b"latin1")
+    + b"\x86q\x01c_codecs\nencode\nq\x02("
+    + b"h\x02h\x01R" * TIMES
+    + b"l",
+    "lists": b"]q\x00" + b"(h\x00h\x00lq\x00" * 60 + b"h\x00)}\x92",
+    "keys": b"}q\x00("
+    + b"".join(text(bytes([97 + i]) * 2**20) + b"h\x00" for i in range(4))
+    + text(b"0.weight")
+    + b"ctorch._utils\n_rebuild_parameter\n"
+    + tensor(1, 1)
+    + b"\x85R"
+    + b"u",
+    "itself": b"}q\x00" + text(b"model") + b"h\x00s",
+    "digits": b"}\x8b" + struct.pack("<i", 8192) + b"\x01" * 8192 + b"Ns",
+    "nothing": b"}" + text(b"0.weight") + tensor(2**40, 0) + b"s",
+    "nowhere": b"}" + text(b"0.weight") + tensor(2**39, 2**21, 0) + b"s",
+}
+
+
+@pytest.mark.parametrize("name", PICKLES)
+def test_small_pickles_of_large_things(name: str, tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/data.pkl", b"\x80\x04" + PICKLES[name] + b".")
+        archive.writestr("a/data/0", bytes(2**20))
+    assert len(buffer.getvalue()) < 2**14
+    (tmp_path / "x.pt").write_bytes(buffer.getvalue())
+    with pytest.raises(MisstepError):
+        load_network(tmp_path / "x.pt")
+
+
+@pytest.mark.parametrize("shape", [[2**40, 0], [2**40, 2**40, 0], [2**40] * 7 + [0]])
+def test_tensors_of_no_elements_and_large_dimensions(shape: list[int], tmp_path: Path) -> None:
+    entry = {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}
+    (tmp_path / "x.safetensors").write_bytes(safetensors({"0.weight": entry}, b""))
+    with pytest.raises(InputFormatError):
+        load_network(tmp_path / "x.safetensors")
+
+
 # -- archives -------------------------------------------------------------------------------------
 
 

@@ -112,6 +112,12 @@ def test_no_bugs_of_a_policy_of_a_model_that_contradicts_itself(
     check_flaky(of_model(folder, name, jobs=jobs))
 
 
+@pytest.mark.parametrize("fuzz", ["uniform-1", "greedy-inf"])
+def test_a_policy_of_a_model_that_answers_otherwise_in_company(folder: Path, fuzz: str) -> None:
+    """A run of `uniform-1` asks about one state at a time."""
+    check_flaky(of_model(folder, "Company", fuzz=fuzz))
+
+
 def test_a_policy_that_contradicts_itself_late_is_found_if_it_is_asked_often(
     folder: Path, task: Task
 ) -> None:

@@ -233,6 +233,20 @@ class Steady(Base):
         return 0
 
 
+class Company:
+    """One answer alone, and another one in a batch."""
+
+    def __init__(self, task):
+        pass
+
+    def act(self, state):
+        return self.act_batch([state])[0]
+
+    def act_batch(self, states):
+        salt = len(states) == 1
+        return [max(s.labels, key=lambda own: number(own, tuple(s.values()), salt)) for s in states]
+
+
 class Crashes(Base):
     def salt(self, key):
         if number(key) % 8 == 0:

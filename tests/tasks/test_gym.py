@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import misstep
 from misstep.errors import UsageError
 from misstep.tasks.observations import FlatFacts, ObjectAtoms
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +143,42 @@ def test_wrong_arguments(task: Task) -> None:
         PlanningEnv("task")  # type: ignore[arg-type] # what users do
     with pytest.raises(UsageError, match="call reset first"):
         PlanningEnv(task).step(0)
+
+
+@pytest.mark.parametrize("action", [0.9, "1", None, np.nan, True, [0, 1], np.array([]), 10**30, -1])
+def test_actions_that_are_no_number_of_an_operator(task: Task, action: Any) -> None:
+    environments()
+    from misstep.tasks.gym import make_env
+
+    env = make_env(task)
+    env.reset(seed=0)
+    with pytest.raises(UsageError, match="no operator"):
+        env.step(action)
+    env.step(np.array([0]))  # as some learners have it
+
+
+def test_a_step_that_changes_nothing_reaches_no_goal(task: Task) -> None:
+    """Neither after the end of an episode nor where one begins in a goal."""
+    environments()
+    from misstep.tasks.gym import make_env
+
+    env = make_env(task)
+    _, info = env.reset(seed=0)
+    random = np.random.default_rng(0)
+    while not (env.state is not None and task.is_goal(env.state)):
+        _, reward, _, _, info = env.step(random.choice(np.flatnonzero(info["action_mask"])))
+    assert reward > 0.9
+    wrong = int(np.flatnonzero(~env.action_masks())[0])
+    assert env.step(wrong)[1:3] == (-0.1, True)
+
+
+def test_states_of_other_tasks(task: Task) -> None:
+    environments()
+    from misstep.tasks.gym import make_env
+
+    env = make_env(task)
+    own = list(task.initial_state.values)
+    sizes = [len(names) for names in task.fact_names]
+    for state in (State(own[:-1]), State([*own, 0]), State([sizes[0], *own[1:]]), tuple(own)):
+        with pytest.raises(UsageError, match="no state of the task"):
+            env.reset(options={"state": state})

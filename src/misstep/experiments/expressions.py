@@ -277,9 +277,12 @@ def _test(
     equal = isinstance(sign, (ast.Eq, ast.NotEq))
     if not equal and type(sign) not in _ORDER:
         raise ExpressionError("a comparison is not understood")
-    compare: Callable[..., bool] = {ast.Eq: operator.eq, ast.NotEq: operator.ne, **_ORDER}[
-        type(sign)
-    ]
+    known: dict[type[ast.cmpop], Callable[..., bool]] = {
+        **_ORDER,
+        ast.Eq: operator.eq,
+        ast.NotEq: operator.ne,
+    }
+    compare = known[type(sign)]
 
     def test(given: object) -> bool | None:
         a, b = left(given), right(given)

@@ -98,6 +98,8 @@ def read_tensor(
         and offsets[1] - offsets[0] == stored.itemsize * math.prod(shape)
     ):
         _refuse(f"the tensor {name} has the offsets {offsets!r:.60}", where, kind)
+    if size is None and not math.prod(shape):  # other dimensions may be such that no array has them
+        shape = [0] * len(shape)
     begin, end = offsets
     if end > len(data):
         _refuse(f"the file is cut off: the tensor {name} ends beyond it", where, kind)

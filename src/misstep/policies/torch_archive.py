@@ -17,6 +17,7 @@ from misstep.policies.archives import archive_of
 from misstep.policies.torch_pickle import Foreign, Machine
 
 MAX_PARTS = 1_000_000
+MAX_TENSORS = 65_536
 MAX_DEPTH = 8  # of dictionaries in dictionaries
 Tensors = dict[str, NDArray[np.float64]]
 
@@ -53,20 +54,24 @@ def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
     Numbers and texts are passed over: parameters of a network are always tensors.
     """
     found: dict[str, NDArray[Any]] = {}
-    waiting: list[tuple[str, Any, int]] = [("", stored, 0)]
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), stored)]
     count = 0
     while waiting:
-        name, value, depth = waiting.pop()
+        keys, value = waiting.pop()
+        name = ".".join(map(str, keys))
         if isinstance(value, np.ndarray):
             found[name] = value
+            if len(found) > MAX_TENSORS:
+                raise UnsupportedError(
+                    f"more than {MAX_TENSORS:,} tensors", where=where, expected=kind
+                )
         elif isinstance(value, Foreign):
             foreign(value, where)
-        elif isinstance(value, dict) and depth < MAX_DEPTH:
+        elif isinstance(value, dict) and len(keys) < MAX_DEPTH:
             count += len(value)  # a dictionary may hold itself, many times
             if count > MAX_PARTS:
                 raise UnsupportedError("more than a million parts", where=where, expected=kind)
-            dot = f"{name}." if name else ""
-            waiting += [(f"{dot}{key}", v, depth + 1) for key, v in reversed(value.items())]
+            waiting += [((*keys, key), v) for key, v in reversed(value.items())]
         elif not name or name.endswith((".weight", ".bias")):
             what = f"{name[:60]} is not a tensor" if name else "this is not a state dict"
             raise InputFormatError(what, where=where, expected=kind)
@@ -120,13 +125,10 @@ def _unpack(archive: zipfile.ZipFile, where: str, kind: str) -> Any:
 
     contents: dict[str, bytes] = {}  # several tensors may share their numbers
 
-    def storage(dtype: str, key: str, size: int) -> NDArray[Any]:
+    def storage(dtype: str, key: str) -> NDArray[Any]:
         if key not in contents:
             contents[key] = archive.read(f"{folder}data/{key}")
-        numbers = np.frombuffer(contents[key], dtype=dtype)
-        if len(numbers) < size:
-            raise ValueError("a tensor that is cut short")
-        return numbers[:size]
+        return np.frombuffer(contents[key], dtype=dtype)
 
     return Machine(storage).run(archive.read(pickles[0]))
 

@@ -5,10 +5,11 @@ from misstep.policies.torch_extra import torch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from misstep.errors import MissingDependencyError
+from misstep.errors import MissingDependencyError, UsageError
 
 try:
     import torch
@@ -16,6 +17,22 @@ except ImportError as error:
     raise MissingDependencyError(
         "this needs PyTorch, which is not installed", hint="pip install 'misstep[neural]'"
     ) from error
+
+
+def device_kind(device: str) -> str:
+    """`cpu` or `cuda`; an error if there is no such device here."""
+    match = re.fullmatch(r"cpu|cuda(?::([0-9]{1,3}))?", device)
+    if match is None:
+        raise UsageError(f"no device {device!r:.40}", expected="cpu, cuda or cuda:N")
+    if device == "cpu":
+        return device
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(match[1] or 0) >= count:
+        found = f"only {count}" if count else "no CUDA device"
+        raise MissingDependencyError(
+            f"PyTorch finds {found}", where=f"device {device}", hint="use --device=cpu"
+        )
+    return "cuda"
 
 
 @contextmanager
@@ -37,4 +54,4 @@ def exact_arithmetic() -> Iterator[None]:
         torch.set_float32_matmul_precision(precision)
 
 
-__all__ = ["exact_arithmetic", "torch"]
+__all__ = ["device_kind", "exact_arithmetic", "torch"]

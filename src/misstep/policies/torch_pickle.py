@@ -5,12 +5,16 @@ tensors. Names of functions and classes are only texts to it. If the program ask
 four known things: a dictionary, a tensor, a numpy scalar, the bytes of a text. Any other call becomes a `Foreign`
 object, which only has a name. So a checkpoint may contain other objects beside the weights, such as a numpy learning
 rate or the configuration of a class, and they can be skipped safely.
+
+An instruction takes two bytes, and may ask for something that exists a second time. So what is made by one never grows
+with the file: names are short, and a tensor is a view of its numbers.
 """
 
 from __future__ import annotations
 
 import math
 import pickletools
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +25,8 @@ from numpy.typing import NDArray
 
 MAX_INSTRUCTIONS = 1_000_000
 MAX_SCALAR_BYTES = 16
+MAX_NAME = 1_000  # letters of a function, a class or a key
+MAX_BITS = 64  # of a number that is a key
 TYPES = {
     "torch FloatStorage": "<f4",
     "torch DoubleStorage": "<f8",
@@ -49,7 +55,7 @@ _LITERALS = frozenset(
         *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BINSTRING", "SHORT_BINSTRING"),
     )
 )
-Storage = Callable[[str, str, int], NDArray[Any]]  # type of the numbers, file, how many
+Storage = Callable[[str, str], NDArray[Any]]  # type of the numbers, file
 
 
 class Global(str):
@@ -72,12 +78,13 @@ class _Dtype:
 
 
 class Machine:
-    """Runs the instructions of a pickle; `storage` gives the numbers of a tensor by type, file and size."""
+    """Runs the instructions of a pickle; `storage` gives the numbers in a file."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
+        self._numbers: dict[tuple[str, str], NDArray[Any]] = {}
 
     def run(self, program: bytes) -> Any:
         with warnings.catch_warnings():
@@ -137,19 +144,16 @@ class Machine:
         """Instructions that would import, call or fill objects."""
         match name:
             case "GLOBAL":
-                self.stack.append(Global(argument))
+                self.stack.append(_name(argument))
             case "STACK_GLOBAL":
                 module, attribute = self._pop(2)
-                if not isinstance(module, str) or not isinstance(attribute, str):
-                    raise ValueError("no name")
-                self.stack.append(Global(f"{module} {attribute}"))
+                self.stack.append(_name(module, attribute))
             case "BINPERSID":
                 self.stack.append(self._storage(self._pop(1)[0]))
             case "REDUCE" | "NEWOBJ":
                 self.stack.append(self._call(*self._pop(2)))
             case "NEWOBJ_EX":
-                function, _arguments, _named = self._pop(3)
-                self.stack.append(Foreign(str(function)))
+                self.stack.append(_foreign(self._pop(3)[0]))
             case "BUILD":
                 self._build(self._pop(1)[0])
             case _:
@@ -179,6 +183,10 @@ class Machine:
         for key, value in zip(items[::2], items[1::2], strict=True):
             # Keys of other types could be nested so deep that hashing them ends the process.
             if type(key) in PLAIN_KEYS:
+                if (type(key) is str and len(key) > MAX_NAME) or (
+                    type(key) is int and key.bit_length() > MAX_BITS
+                ):
+                    raise ValueError("a name that is too long")
                 table[key] = value
 
     def _extend(self, items: list[Any]) -> None:
@@ -202,16 +210,24 @@ class Machine:
     def _storage(self, persistent: Any) -> NDArray[Any]:
         match persistent:
             case ("storage", Global() as kind, str(key), str(), int(size)) if kind in TYPES:
-                numbers = self.storage(TYPES[kind], key, size)
-                return _widened(numbers) if kind == BFLOAT16 else numbers
+                numbers = self._stored(kind, key)
+                if len(numbers) < size:
+                    raise ValueError("a tensor that is cut short")
+                return numbers[:size]
             case ("storage", Global() as kind, *_):
                 raise ValueError(f"numbers of the type {kind[:60]}")
             case _:
                 raise ValueError("no storage")
 
+    def _stored(self, kind: str, key: str) -> NDArray[Any]:
+        if (kind, key) not in self._numbers:
+            numbers = self.storage(TYPES[kind], key)
+            self._numbers[kind, key] = _widened(numbers) if kind == BFLOAT16 else numbers
+        return self._numbers[kind, key]
+
     def _call(self, function: Any, arguments: Any) -> Any:
         if not isinstance(function, Global):
-            return Foreign(function.name if isinstance(function, Foreign) else "something unnamed")
+            return _foreign(function)
         match arguments:
             case () if function in DICTS:
                 return {}
@@ -222,7 +238,8 @@ class Machine:
             case (np.ndarray() as tensor, *_) if function in PARAMETERS:
                 return tensor
             case (str(text), str(coding)) if function == ENCODE and coding == "latin1":
-                return text.encode("latin1")
+                # Longer ones are cut, since only scalars are made of them.
+                return text[: MAX_SCALAR_BYTES + 1].encode("latin1")
             case (str(code), *_) if function == DTYPE:
                 return _Dtype(code)
             case (_Dtype() as kind, bytes(content)) if function in SCALARS:
@@ -230,7 +247,21 @@ class Machine:
             case _ if function in (*DICTS, *TENSORS, *PARAMETERS):
                 raise ValueError("a tensor or a dictionary that is none")
             case _:
-                return Foreign(str(function))
+                return _foreign(function)
+
+
+def _name(*parts: Any) -> Global:
+    if not all(isinstance(part, str) for part in parts):
+        raise ValueError("no name")
+    if sum(map(len, parts)) > MAX_NAME:
+        raise ValueError("a name that is too long")
+    return Global(" ".join(parts))
+
+
+def _foreign(function: Any) -> Foreign:
+    if isinstance(function, Foreign):
+        return Foreign(function.name)
+    return Foreign(function if isinstance(function, Global) else "something unnamed")
 
 
 def _widened(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -240,7 +271,7 @@ def _widened(numbers: NDArray[Any]) -> NDArray[Any]:
 
 def _scalar(kind: _Dtype, content: bytes) -> float | int | bool | Foreign:
     """A number of numpy as a plain one; of other kinds nothing is made."""
-    if kind.code[:1] not in ("f", "i", "u", "b") or len(content) > MAX_SCALAR_BYTES:
+    if not re.fullmatch(r"[fiub]\d{0,2}", kind.code) or len(content) > MAX_SCALAR_BYTES:
         return Foreign(SCALARS[0])
     order = kind.order if kind.order in ("<", ">") else "="
     read = np.frombuffer(content, dtype=np.dtype(f"{order}{kind.code}"))
@@ -255,7 +286,9 @@ def _tensor(numbers: NDArray[Any], offset: int, shape: Any, strides: Any) -> NDA
     if not all(type(n) is int and 0 <= n < 2**40 for n in sizes) or len(shape) != len(strides):
         raise ValueError("a tensor of impossible shape")
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    if math.prod(shape) > len(numbers) or (math.prod(shape) and last >= len(numbers)):
+    if not math.prod(shape):  # its other dimensions may be such that no array has them
+        return np.empty((0,) * len(shape), numbers.dtype)
+    if math.prod(shape) > len(numbers) or last >= len(numbers):
         raise ValueError("a tensor beyond its numbers")
     bytes_apart = [s * numbers.itemsize for s in strides]
     return np.lib.stride_tricks.as_strided(numbers[offset:], shape, bytes_apart, writeable=False)

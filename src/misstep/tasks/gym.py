@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.errors import MissingDependencyError, UsageError
+from misstep.tasks.actions import action_number
 from misstep.tasks.observations import FlatFacts, ObjectAtoms
 from misstep.tasks.task import State, Task
 
@@ -86,7 +87,7 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
         chosen = (options or {}).get("state")
         if isinstance(chosen, str):
             chosen = self.task.parse_state(chosen)
-        self.state = self._start() if chosen is None else chosen
+        self.state = self._start() if chosen is None else self._checked(chosen)
         self.steps = 0
         return self._observation(), self._info()
 
@@ -95,9 +96,7 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
             raise UsageError(
                 "there is no episode yet", where=self.task.name, hint="call reset first"
             )
-        operator = int(action)
-        if not 0 <= operator < self.task.operator_count:
-            raise UsageError(f"there is no operator {operator}", expected=str(self.action_space))
+        operator = action_number(action, self.task.operator_count, "operator")
         self.steps += 1
         applies = bool(self.action_masks()[operator])
         reward = self.inapplicable_reward
@@ -107,7 +106,9 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
         end = None
         if self.task.is_goal(self.state):
             end = "goal"
-            reward += self.goal_reward
+            reward += (
+                self.goal_reward if applies else 0.0
+            )  # where nothing happens, no goal is reached
         elif not self.action_masks().any():
             end = "stuck"
         info = {**self._info(), "end": end, "applicable": applies}
@@ -137,6 +138,18 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
                 break
             state = after
         return state
+
+    def _checked(self, state: Any) -> State:
+        """A state of another task would give observations that mean something else."""
+        sizes = [len(names) for names in self.task.fact_names]
+        own = list(state.values) if isinstance(state, State) else []
+        if len(own) != len(sizes) or any(v >= size for v, size in zip(own, sizes, strict=True)):
+            raise UsageError(
+                f"this is no state of the task: {state!r:.80}",
+                where=self.task.name,
+                expected="a State of the task, or its text",
+            )
+        return state  # type: ignore[no-any-return]
 
     def _applicable(self, state: State) -> NDArray[np.int32]:
         return self.task.applicable_batch(np.array([state.values], np.int32))[1]

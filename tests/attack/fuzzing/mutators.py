@@ -2,7 +2,8 @@
 
 Flipped bytes alone never get past the first check of a format with a length or a checksum in it. So damage is done at
 the level that a file allows: to the members of an archive, which is packed again; to the values of a JSON document; to
-the header of a file of tensors, whose length is then put right; to the numbers and words of a text; and to plain bytes.
+the header of a file of tensors, whose length is then put right; to the fields of a message of protocol buffers, which
+is encoded again; to the numbers and words of a text; and to plain bytes.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def mutated(seeds: Sequence[Files], random: Random) -> Files:
 def damaged(content: bytes, others: Sequence[bytes], random: Random) -> bytes:
     """One change, at the level that the content allows."""
     if random.random() < 0.7:
-        for change in (_archive, _tensors, _knowledge, _document):
+        for change in (_archive, _tensors, _knowledge, _document, _message):
             result = change(content, random)
             if result is not None:
                 return result
@@ -280,6 +281,88 @@ def _knowledge(content: bytes, random: Random) -> bytes | None:
     else:
         body = _flip(body, random)
     return header + zlib.compress(body)
+
+
+def _message(content: bytes, random: Random) -> bytes | None:
+    """A network in ONNX: a field at any depth is left out, doubled, moved or changed, and all lengths are put right."""
+    fields = _fields(content) if content[:1] == b"\x08" else None
+    if not fields or not any(number == 7 for number, _ in fields):  # the graph
+        return None
+    return _with_change(fields, random)
+
+
+def _with_change(fields: list[tuple[int, int | bytes]], random: Random) -> bytes:
+    at = random.randrange(len(fields))
+    number, value = fields[at]
+    inner = _fields(value) if isinstance(value, bytes) else None
+    if isinstance(value, bytes) and inner and random.random() < 0.8:
+        fields[at] = (number, _with_change(inner, random))
+        return _encoded(fields)
+    match random.randrange(5):
+        case 0:
+            del fields[at]
+        case 1:
+            fields[at:at] = [fields[at]] * random.choice((1, 1, 2, 500))
+        case 2:
+            other = random.randrange(len(fields))
+            fields[at], fields[other] = fields[other], fields[at]
+        case 3:
+            fields[at] = (random.choice((number, random.randint(1, 30))), random.choice(_VARINTS))
+        case _:
+            own = value if isinstance(value, bytes) else b"x"
+            fields[at] = (number, damaged(own, [own], random))
+    return _encoded(fields)
+
+
+_VARINTS = (0, 1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1)
+
+
+def _fields(content: bytes) -> list[tuple[int, int | bytes]] | None:
+    """Numbers and bytes by their fields; None if this is no message of such fields."""
+    found: list[tuple[int, int | bytes]] = []
+    place = 0
+
+    def varint() -> int:
+        nonlocal place
+        number = shift = 0
+        while True:
+            number |= (content[place] & 0x7F) << shift
+            place, shift = place + 1, shift + 7
+            if content[place - 1] < 0x80:
+                return number
+
+    try:
+        while place < len(content):
+            key = varint()
+            if key & 7 not in (0, 2) or not 0 < key >> 3 < 1000:
+                return None
+            value = varint()
+            if key & 7 == 2:
+                if value > len(content) - place:
+                    return None
+                place += value
+                found.append((key >> 3, content[place - value : place]))
+            else:
+                found.append((key >> 3, value))
+    except IndexError:
+        return None
+    return found
+
+
+def _encoded(fields: list[tuple[int, int | bytes]]) -> bytes:
+    def varint(number: int) -> bytes:
+        found = b""
+        while number >= 0x80:
+            found += bytes([number & 0x7F | 0x80])
+            number >>= 7
+        return found + bytes([number])
+
+    return b"".join(
+        varint(number << 3 | 2) + varint(len(value)) + value
+        if isinstance(value, bytes)
+        else varint(number << 3) + varint(value)
+        for number, value in fields
+    )
 
 
 __all__ = ["Files", "damaged", "mutated"]

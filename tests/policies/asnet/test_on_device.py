@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,3 +105,19 @@ def test_a_gpu_is_used_on_large_tasks_only(
         assert not asnet.pays_on_gpu(task)
     monkeypatch.setattr(asnet, "GPU_OPERATORS", task.operator_count + 1)
     assert not asnet.pays_on_gpu(task)
+
+
+def test_numbers_that_are_not_finite_are_left_to_the_native_network() -> None:
+    """It fails there, also if another number is the best one."""
+    from misstep.policies.asnet.on_device import UNSURE, sure_decisions
+
+    logits = torch.tensor([[5.0, -torch.inf], [5.0, torch.nan], [5.0, torch.inf], [5.0, 1.0]])
+    both, first = torch.ones(4, 2, dtype=torch.bool), torch.tensor([[True, False]] * 4)
+    none = torch.zeros(4, 2, dtype=torch.bool)
+    for applicable, expected in (
+        (both, [UNSURE, UNSURE, UNSURE, 0]),
+        (first, [0, 0, 0, 0]),
+        (none, [UNSURE] * 4),
+    ):
+        model: Any = lambda *_, own=applicable: (logits, own)  # noqa: E731
+        assert sure_decisions(model, model, None).tolist() == expected

@@ -46,3 +46,31 @@ def test_against_native(
     assert applicable[rows, candidates.operators].all()
     native = policy.logits(states, candidates)
     np.testing.assert_allclose(logits[rows, candidates.operators], native, atol=1e-4)
+
+
+@pytest.mark.parametrize("layers", [2, 3])
+def test_numbers_that_are_undefined_in_one_are_so_in_the_other(
+    layers: int, make_task: MakeTask, walk: Walk, weigh: Weigh
+) -> None:
+    """A maximum by comparisons would drop them, and a decision would be made of the rest."""
+    from misstep.policies.asnet.torch_network import ASNet
+
+    task = make_task("visitall", width=4, height=4)
+    states, found = walk(task, 30), set()
+    for seed in range(20):
+        weights = weigh(task, seed=seed, hidden=2, layers=layers)
+        # Products overflow each by itself: the order of a sum is another one in PyTorch.
+        for name, tensor in weights.tensors.items():
+            if name.startswith("action.0"):
+                tensor *= np.float32(1e30)
+            if name.startswith("proposition.0"):
+                tensor *= np.float32(1e20)
+        policy, model = ASNetPolicy(task, weights), ASNet(weights)
+        offsets, operators = candidates = policy.all_candidates(states)
+        rows = np.repeat(np.arange(len(states)), np.diff(offsets))
+        with torch.no_grad():
+            logits, _ = model(model.ground(task), torch.as_tensor(states))
+        fine = np.isfinite(logits[rows, operators].numpy())
+        assert np.isfinite(policy.logits(states, candidates)).tolist() == fine.tolist()
+        found |= set(fine.tolist())
+    assert found == {True, False}

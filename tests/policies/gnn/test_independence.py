@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from misstep.policies.gnn import GNNPolicy
-from misstep.policies.gnn.policy import NOISE, TOLERANCE
-from misstep.policies.policy import Candidates, States
+from misstep.policies.gnn.policy import NOISE, TOLERANCE, Options
+from misstep.policies.policy import FAILED, Candidates, States
+from misstep.tasks.load import load_task
 
 CASES = [
     ("blocks", "probBLOCKS-10-0", 60),
@@ -84,3 +87,42 @@ def test_the_group_is_the_set_of_candidates(
     for row in (0, 1, 3, 5):
         assert answers.operators[row] == full.operators[row]
         assert answers.values[row] == pytest.approx(full.values[row], abs=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e4])
+def test_values_so_large_that_much_is_rounded(
+    published: Path, walk: Callable[[GNNPolicy, int], States], scale: float
+) -> None:
+    """Single precision leaves steps of a tolerance and more between such values."""
+    from misstep.policies.gnn.checkpoint import read_checkpoint
+
+    tasks = published / "gripper" / "tasks"
+    task = load_task(tasks / "domain.pddl", tasks / "prob05.pddl")
+    stored = read_checkpoint(published / "gripper" / "model.ckpt")
+    weights = dict(stored.weights)
+    for kind in ("weight", "bias"):
+        weights[f"readout.post.2.{kind}"] = weights[f"readout.post.2.{kind}"] * scale
+    own = Options(ignore_unsolvable=True)
+    policy = GNNPolicy(task, Path("x"), own, checkpoint=replace(stored, weights=weights))
+    states = walk(policy, 120)
+    alone = [int(policy.decide(state[None]).operators[0]) for state in states]
+    assert policy.decide(states).operators.tolist() == alone
+
+
+@pytest.mark.parametrize("options", ["", "--published-server --made-up-head=1"])
+def test_a_head_that_gives_no_number_fails(
+    open_policy: Callable[..., GNNPolicy], walk: Callable[[GNNPolicy, int], States], options: str
+) -> None:
+    """Neither solvable nor unsolvable."""
+    policy = open_policy("gripper", "prob05", options)
+    states = walk(policy, 2)
+
+    def odd(rows: States, _: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        logits = np.where((rows == states[1]).all(1), np.nan, 1.0)
+        return np.ones(len(rows)), logits
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy._evaluator, "evaluate", odd)
+        answers = policy.decide(states)
+    assert answers.operators[0] == FAILED
+    assert answers.operators[1] >= 0

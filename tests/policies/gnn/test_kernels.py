@@ -19,17 +19,23 @@ pytestmark = pytest.mark.soundness  # the interpreter takes its time
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    script = Path(__file__).parents[2] / "support" / "kernel_cases.py"
-    done = subprocess.run(
-        [sys.executable, str(script)],
+    works = interpreted("interpreted.py")
+    if works.returncode:
+        pytest.skip(f"Triton's interpreter fails: {works.stderr.strip().splitlines()[-1]:.120}")
+    done = interpreted("kernel_cases.py")
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def interpreted(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(Path(__file__).parents[2] / "support" / script)],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
 
 
 def test_the_kernels_are_used(found: dict[str, Any]) -> None:

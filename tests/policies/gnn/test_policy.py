@@ -163,9 +163,22 @@ def test_wrong_options(policy: Callable[..., GNNPolicy], wrong: str) -> None:
         policy(PREDICATES, wrong)
 
 
+def test_devices_that_are_not_there(
+    policy: Callable[..., GNNPolicy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    with pytest.raises(MissingDependencyError, match="finds only 1"):
+        policy(PREDICATES, "--device=cuda:1")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(MissingDependencyError, match="no CUDA device"):
+        policy(PREDICATES, "--device=cuda")
+
+
 def test_bad_arguments(policy: Callable[..., GNNPolicy], task: Task) -> None:
-    with pytest.raises(UsageError, match="no device"):
-        policy(PREDICATES, "--device=abacus")
+    for device in ("abacus", "cpu:x", "cpu:", "cpu:1", "cuda:x", "cuda:-1", "cuda:1e3"):
+        with pytest.raises(UsageError, match="no device"):
+            policy(PREDICATES, f"--device={device}")
     with pytest.raises(UsageError, match="without a file"):
         load("", task)
 

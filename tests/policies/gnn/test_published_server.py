@@ -59,7 +59,7 @@ def test_what_noise_can_change_is_uncertain() -> None:
         values = 3.0 + GAP * random.integers(0, 3, count) + random.uniform(-1, 1, count) * 2 * GAP
         ranks = random.permutation(count)
         offsets = np.array([0, count])
-        found = len(uncertain(values, None, offsets, ranks, NOISE)) > 0
+        found = len(uncertain(values, None, offsets, ranks, np.full(count, NOISE))) > 0
         before = choose(penalised(values, None), offsets, ranks)
         changes = False
         for signs in np.ndindex(*(3,) * count):

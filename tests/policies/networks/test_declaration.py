@@ -255,6 +255,32 @@ def test_weights_that_are_no_numbers_and_archives_that_unpack_to_too_much(
         load_network(path)
 
 
+def test_layers_whose_order_cannot_be_told(tmp_path: Path) -> None:
+    """By name `three` comes before `two`, and both fit in either place."""
+    weights = single(random_mlp([4, 8, 8, 8, 3]))
+    path, tanh = tmp_path / "x.pt", Activation("tanh")
+
+    def write(names: list[str], order: list[int]) -> None:
+        stored = tensors_of(weights, names)
+        kept = [f"{names[i]}.{kind}" for i in order for kind in ("weight", "bias")]
+        path.write_bytes(state_dict({n: np.asarray(stored[n], np.float32) for n in kept}))
+
+    write(["layer_one", "layer_two", "layer_three", "output"], [0, 1, 2, 3])
+    with pytest.raises(UnsupportedError, match=r"order of the layers .* layer_one, layer_three"):
+        load_network(path, Declaration(tanh))
+    rows = golden(replace(weights, activation=tanh))
+    with pytest.raises(InputFormatError, match="does not answer as the rows"):
+        load_network(path, Declaration(tanh, golden=rows))
+    # The rows show that the order of the names is right.
+    write(["a", "b", "c", "d"], [0, 2, 1, 3])
+    load_network(path, Declaration(tanh, golden=rows))
+    # In the order of the file these do not fit, so that the names decide.
+    write(["a", "b", "c", "d"], [3, 0, 1, 2])
+    load_network(path, Declaration(tanh))
+    write(["8", "9", "10", "11"], [0, 1, 2, 3])
+    load_network(path, Declaration(tanh))
+
+
 def test_every_refusal_is_one_line(tmp_path: Path) -> None:
     for declared in (
         Declaration(),

@@ -208,6 +208,15 @@ def test_what_is_no_message(content: bytes) -> None:
         names_other_files(content)
 
 
+def test_very_many_fields_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two bytes each in the file, and a hundred in a list."""
+    monkeypatch.setattr("misstep.policies.networks.onnx_files.MAX_FIELDS", 100)
+    assert not names_other_files(b"\x08\x01" * 100)
+    for content in (b"\x08\x01" * 101, 2 * field(7, b"\x08\x01" * 50)):
+        with pytest.raises(ValueError, match="more than 100 fields"):
+            names_other_files(content)
+
+
 def test_endless_nests_end() -> None:
     def nested(depth: int) -> bytes:
         content = b""

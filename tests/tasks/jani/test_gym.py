@@ -127,12 +127,18 @@ def test_labels_that_do_not_apply() -> None:
         strict.step(1)
     with pytest.raises(UsageError, match="no label 2"):
         strict.step(2)
+    with pytest.raises(UsageError, match=r"no label 0\.9"):
+        strict.step(0.9)
 
 
 def test_what_is_refused() -> None:
     own = task(TINY_LINE)
     with pytest.raises(UsageError, match="reset"):
         make_env(own).step(0)
+    early = make_env(own, render_mode="ansi")
+    for use in (early.render, early.action_masks, lambda: early.values):
+        with pytest.raises(UsageError, match="reset"):
+            use()
     with pytest.raises(UsageError, match="horizon"):
         make_env(own, horizon=0)
     with pytest.raises(UsageError, match="inapplicable"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from misstep.campaigns.confirm import (
     Asked,
     AskPayload,
@@ -26,11 +28,20 @@ def decisions_of(run: RunRow) -> Decisions:
 
 
 def ask_again(system: System[Values, str], payload: AskPayload) -> Asked:
-    """Ask again with a new system for each batch, because a system remembers what its policy said."""
+    """Ask again with a new system for each batch, because a system remembers what its policy said.
+
+    A run asks about one state at a time or about many, as it goes on. Here it is one and the other in turn, so that a
+    policy whose answer depends on the other states of its batch is found whatever the run did.
+    """
     assert system.policy is not None
     questions = Questions(payload, [decisions_of(own.run) for own in payload.runs])
-    for states in questions.batches(BATCH):
+    for number, states in enumerate(questions.batches(BATCH)):
         fresh = system.with_policy(system.policy)
+        together = (
+            states[:1] if number % 2 else states
+        )  # one alone ends what the last batch has left
+        with suppress(PolicyCrashError, PolicyTimeoutError):  # then each has its own answer below
+            fresh.native.prepare([fresh.id(state) for state in together])
         questions.answered(states, [answer(fresh, state) for state in states])
     return questions.outcome()
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from misstep.errors import MissingDependencyError, UsageError
 from misstep.policies.asnet.policy import ASNetPolicy
 from misstep.policies.asnet.structure import Structure
 from misstep.policies.asnet.torch_network import ASNet, GroundTask
 from misstep.policies.policy import Answers, Candidates, Policy, States, checked_states
-from misstep.policies.torch_extra import exact_arithmetic, torch
+from misstep.policies.torch_extra import device_kind, exact_arithmetic, torch
 
 # If two numbers are closer than this, relative to the best one, the native network decides.
 NEAR = 1e-4
@@ -36,7 +35,7 @@ class DeviceASNet(Policy):
 
     def __init__(self, native: ASNetPolicy, structure: Structure, device: str) -> None:
         super().__init__(native.task)
-        _check_device(device)
+        device_kind(device)
         self.native = native
         self.name, self.digest = native.name, native.digest
         self.device = torch.device(device)
@@ -77,10 +76,11 @@ class DeviceASNet(Policy):
 def sure_decisions(model: ASNet, ground: GroundTask, states: Any) -> Any:
     """The operator of each state, or UNSURE."""
     logits, applicable = model(ground, states)
+    odd = (applicable & ~torch.isfinite(logits)).any(1)
     logits = logits.masked_fill(~applicable, float("-inf"))
     best, chosen = logits.max(1, keepdim=True)
     near = (logits >= best - NEAR * (1 + best.abs())).sum(1) > 1
-    unsure = near | ~torch.isfinite(best[:, 0])
+    unsure = near | odd | ~applicable.any(1)
     return torch.where(unsure, UNSURE, chosen[:, 0]).to(torch.int32)
 
 
@@ -123,16 +123,6 @@ class _Record:
         if self._graph is not None:
             torch.cuda.current_stream(self._ground.device).synchronize()
         return self._received[:count].numpy()
-
-
-def _check_device(device: str) -> None:
-    kind = device.partition(":")[0]
-    if kind not in ("cpu", "cuda"):
-        raise UsageError(f"no device {device!r}", expected="auto, cpu, cuda or cuda:N")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise MissingDependencyError(
-            "PyTorch finds no CUDA device", where=f"device {device}", hint="use --device=cpu"
-        )
 
 
 __all__ = ["DeviceASNet", "sure_decisions"]

@@ -1,22 +1,28 @@
 """Reading published checkpoints of relational networks (Ståhlberg, Bonet, Geffner, KR 2022).
 
 A checkpoint is a zip archive with a pickle inside. It is untrusted, so nothing in it is ever
-executed: PyTorch's restricted unpickler reads tensors and plain containers and refuses everything
-else. The shapes of the weights are then compared with the hyper-parameters of the checkpoint.
+executed: our own reader (`torch_archive`) makes tensors and plain containers, and everything else is
+refused. The shapes of the weights are then compared with the hyper-parameters of the checkpoint.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
 from misstep.policies.gnn.relations import GOAL, Relation
+from misstep.policies.torch_archive import foreign
+from misstep.policies.torch_archive import read_checkpoint as read_archive
 from misstep.policies.torch_extra import torch
-from misstep.policies.torch_files import load_weights
+from misstep.policies.torch_pickle import Foreign
 
 MAX_BYTES = 512 * 2**20
 KIND = "a checkpoint of a relational network (a zip file written by PyTorch)"
@@ -58,20 +64,23 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """Reads and checks a checkpoint file."""
     content = read_bytes(path, MAX_BYTES, KIND)
     where = str(path)
-    stored = load_weights(content, where, KIND, MAX_BYTES)
+    stored = read_archive(content, where, KIND, MAX_BYTES)
     digest = hashlib.sha256(content).hexdigest()
+    _check_plain([stored], where)
     if not isinstance(stored, dict):
         raise _malformed("the checkpoint is not a dictionary", where)
+    _check_plain(stored.values(), where)
     parameters, state = stored.get("hyper_parameters"), stored.get("state_dict")
     for key, part in (("hyper_parameters", parameters), ("state_dict", state)):
         if not isinstance(part, dict):
             raise _malformed(f"the checkpoint has no dictionary {key!r}", where)
+        _check_plain(part.values(), where)
     assert isinstance(parameters, dict)
     assert isinstance(state, dict)
     aggregation = parameters.get("aggregation", "max")
-    if aggregation != "max":
+    if not isinstance(aggregation, str) or aggregation != "max":
         raise UnsupportedError(
-            f"the network aggregates messages by {str(aggregation)[:40]!r}",
+            f"the network aggregates messages by {_shown(aggregation)}",
             where=where,
             expected="'max'",
         )
@@ -82,6 +91,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise _malformed(f"hidden_size is {width}, an odd number", where)
     has_solvable = any(str(name).startswith("solvable_readout.") for name in state)
     shapes = weight_shapes(relations, width, has_solvable)
+    if 4 * sum(map(math.prod, shapes.values())) > MAX_BYTES:  # weights may share their numbers
+        raise UnsupportedError(
+            f"a network of {len(relations):,} predicates and {width} numbers per object",
+            where=where,
+            expected=f"at most {MAX_BYTES >> 20} MiB of weights",
+        )
     weights = {name: _weight(state, name, shape, where) for name, shape in shapes.items()}
     return Checkpoint(relations, width, rounds, weights, has_solvable, digest)
 
@@ -96,7 +111,7 @@ def _relations(parameters: dict[Any, Any], where: str) -> tuple[Relation, ...]:
             case (str(name), int(arity)) if 0 <= arity <= 16 and not isinstance(arity, bool):
                 relations.append(Relation(name.lower(), arity))
             case _:
-                raise _malformed(f"{str(entry)[:60]} is not a predicate and its arity", where)
+                raise _malformed(f"predicate {len(relations)} is no name with an arity", where)
     half = len(relations) // 2
     for here, there in zip(relations[:half], relations[half:], strict=True):
         if there != Relation(here.name + GOAL, here.arity):
@@ -113,7 +128,7 @@ def _relations(parameters: dict[Any, Any], where: str) -> tuple[Relation, ...]:
 def _number(parameters: dict[Any, Any], key: str, low: int, high: int, where: str) -> int:
     value = parameters.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise _malformed(f"{key} is {str(value)[:40]}, not a number from {low} to {high}", where)
+        raise _malformed(f"{key} is {_shown(value)}, not a number from {low} to {high}", where)
     return value
 
 
@@ -142,24 +157,38 @@ def weight_shapes(
 
 def _weight(state: dict[Any, Any], name: str, shape: tuple[int, ...], where: str) -> Any:
     weight = state.get(name)
-    if not isinstance(weight, torch.Tensor):
+    if not isinstance(weight, np.ndarray):
         raise _malformed(f"the weight {name} is missing", where)
-    if tuple(weight.shape) != shape:
+    if weight.shape != shape:
         raise InputFormatError(
-            f"the weight {name} has the shape {tuple(weight.shape)}",
+            f"the weight {name} has the shape {weight.shape}",
             where=where,
             expected=f"{shape}, by the hyper-parameters",
         )
-    if weight.layout != torch.strided or not weight.is_floating_point():
-        raise _malformed(f"the weight {name} is not a dense array of floating-point numbers", where)
-    if not bool(torch.isfinite(weight).all()):
+    if weight.dtype.kind != "f":
+        raise _malformed(f"the weight {name} is not an array of floating-point numbers", where)
+    with np.errstate(over="ignore"):  # what single precision does not hold is refused below
+        numbers = np.array(weight, dtype=np.float32, order="C")
+    if not np.isfinite(numbers).all():
         raise InputFormatError(
             f"the weight {name} has entries that are not finite",
             where=where,
             expected="finite numbers",
             hint="the training diverged; take an earlier checkpoint",
         )
-    return weight.detach().to(torch.float32).contiguous()
+    return torch.from_numpy(numbers)
+
+
+def _check_plain(values: Iterable[Any], where: str) -> None:
+    for value in values:
+        if isinstance(value, Foreign):
+            foreign(value, where)
+
+
+def _shown(value: object) -> str:
+    """A plain value; others may be nested without end, or have digits without end."""
+    plain = isinstance(value, (str, float)) or (isinstance(value, int) and abs(value) < 2**64)
+    return f"{value!r:.40}" if plain else f"a {type(value).__name__}"
 
 
 def _malformed(what: str, where: str) -> InputFormatError:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.errors import MissingDependencyError, UsageError
 from misstep.policies.gnn.batching import Batcher
 from misstep.policies.gnn.checkpoint import Checkpoint
 from misstep.policies.gnn.encoding import Encoding
 from misstep.policies.gnn.graphs import GraphRunner
 from misstep.policies.gnn.network import RelationalNetwork
 from misstep.policies.gnn.noise import object_noise
-from misstep.policies.torch_extra import exact_arithmetic, torch
+from misstep.policies.torch_extra import device_kind, exact_arithmetic
 
 if TYPE_CHECKING:
     from misstep.policies.gnn.fused import FusedNetwork, Settings, Tables
@@ -40,7 +39,7 @@ class Evaluator:
         plain: bool = False,
     ) -> None:
         """`plain`: use PyTorch's own operations, even if there are kernels for the device."""
-        self.kind = _check_device(device)
+        self.kind = device_kind(device)
         noise = object_noise(seed, encoding.node_count, checkpoint.width // 2)
         self.network = RelationalNetwork(checkpoint, noise).to(device).eval()
         self.batcher = Batcher(encoding, device)
@@ -160,17 +159,6 @@ def _pieces(offsets: NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]
         if offsets[last] > offsets[first]:
             yield first, last
         first = last
-
-
-def _check_device(device: str) -> str:
-    kind = device.partition(":")[0]
-    if kind not in ROWS:
-        raise UsageError(f"no device {device!r}", expected="cpu, cuda or cuda:N")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise MissingDependencyError(
-            "PyTorch finds no CUDA device", where=f"device {device}", hint="use device=cpu"
-        )
-    return kind
 
 
 __all__ = ["Evaluator"]

@@ -35,8 +35,10 @@ Evaluated = tuple[NDArray[np.float64], NDArray[np.float64] | None]  # values, an
 # Values closer than this are equal, and the operator with the lowest number is taken. Symmetric
 # successors mostly differ by less, through rounding and the random half of the embeddings.
 TOLERANCE = 1e-3
-# The same state evaluated in batches of different shape differs by less than this through rounding.
+# The same state evaluated in batches of different shape differs by less than this through rounding, or by less than
+# this share of the largest number of its decision.
 NOISE = 2.5e-4
+NOISE_SHARE = 2e-6
 UNSOLVABLE = 100_000.0
 
 
@@ -171,22 +173,29 @@ class GNNPolicy(Policy):
         """
         evaluate = evaluate_alone if alone else _evaluate
         values, logits = evaluate(self._evaluator, states, offsets)
+        if logits is not None and not self.options.ignore_unsolvable:
+            values[np.isnan(logits)] = (
+                np.nan
+            )  # it says nothing about the state, and the decision fails
+        noise = _noise(values, offsets)
         if ranks is not None:
-            may_change = published.uncertain(values, logits, offsets, ranks, NOISE)
+            may_change = published.uncertain(values, logits, offsets, ranks, noise)
             return published.penalised(values, logits), may_change
         # In double precision: single precision rounds to 0.008 where the penalty is added.
-        near = np.zeros(len(states), dtype=bool)
+        doubtful = np.zeros(len(states), dtype=bool)
         if logits is not None and not self.options.ignore_unsolvable:
             values += UNSOLVABLE * (logits <= 0)
-            near = np.abs(logits) < NOISE
+            doubtful = np.abs(logits) < _noise(logits, offsets)
         filled = np.flatnonzero(np.diff(offsets))
         if len(filled) == 0:
             return values, filled
         starts = offsets[filled]
         bounds = np.minimum.reduceat(values, starts) + TOLERANCE
         with np.errstate(invalid="ignore"):  # infinite values, which fail later
-            near |= np.abs(values - np.repeat(bounds, np.diff(offsets)[filled])) < NOISE
-        return values, filled[np.logical_or.reduceat(near, starts)]
+            near = np.abs(values - np.repeat(bounds, np.diff(offsets)[filled])) < noise
+        # Where much is rounded, the least value itself is near its bound, and alone decides nothing.
+        close = np.add.reduceat(near, starts, dtype=np.int64) > (noise[starts] > TOLERANCE)
+        return values, filled[close | np.logical_or.reduceat(doubtful, starts)]
 
 
 def _in_this_process(
@@ -203,6 +212,16 @@ def _in_this_process(
     encoding = encode(task, checkpoint.relations, str(path))
     evaluator = Evaluator(checkpoint, encoding, options.seed, options.device, plain=options.plain)
     return evaluator, checkpoint.digest
+
+
+def _noise(numbers: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How far each of the numbers may be off."""
+    sizes = np.diff(offsets)
+    largest = np.zeros(len(sizes))
+    if len(numbers):
+        sound = np.where(np.isfinite(numbers), np.abs(numbers), 0.0)
+        largest[sizes > 0] = np.maximum.reduceat(sound, offsets[:-1][sizes > 0])
+    return np.repeat(np.maximum(NOISE, NOISE_SHARE * largest), sizes)
 
 
 def _evaluate(evaluator: Values, states: States, offsets: NDArray[np.int64]) -> Evaluated:

@@ -84,9 +84,9 @@ def uncertain(
     logits: NDArray[np.float64] | None,
     offsets: NDArray[np.int64],
     ranks: NDArray[np.int64],
-    noise: float,
+    noise: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """The rows in which another choice is possible if each value is off by at most `noise`."""
+    """The rows in which another choice is possible if each value is off by at most its `noise`."""
     filled = np.flatnonzero(np.diff(offsets))
     if len(filled) == 0:
         return filled

@@ -119,7 +119,7 @@ def from_tensors(tensors: Mapping[str, Array], where: str, kind: str) -> Stack:
     prefixes = {name.rpartition(".")[0] for name in tensors}
     layers: dict[str, Layer] = {}
     rows: dict[str, tuple[Array, Array]] = {}
-    for prefix in sorted(prefixes, key=_natural):
+    for prefix in sorted(prefixes, key=natural):
         matrix, bias = _own(tensors, prefix, where, kind)
         if matrix.ndim == 1:
             rows[prefix] = (matrix, bias)
@@ -172,7 +172,7 @@ def _placed(
     placed = []
     for name, (scale, shift) in rows.items():
         if any(_stem(name) == _stem(own) for own, _ in layers):
-            place = sum(_natural(own) < _natural(name) for own, _ in layers)
+            place = sum(natural(own) < natural(name) for own, _ in layers)
         else:
             same = [i for i, (own, _) in enumerate(layers) if _digits(own) == _digits(name)]
             if len(same) != 1 or not _digits(name):
@@ -197,7 +197,7 @@ def _digits(name: str) -> list[str]:
     return re.findall(r"\d+", name)
 
 
-def _natural(name: str) -> list[tuple[int, int, str]]:
+def natural(name: str) -> list[tuple[int, int, str]]:
     """Numbers within names count as numbers: layer 10 comes after layer 9."""
     parts = re.findall(r"\d+|\D+", name)
     return [
@@ -219,4 +219,5 @@ __all__ = [
     "check_sizes",
     "from_tensors",
     "mlp_network",
+    "natural",
 ]

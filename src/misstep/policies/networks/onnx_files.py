@@ -10,9 +10,11 @@ are skipped.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
 
 MAX_DEPTH = 100  # of messages in messages, as in the readers of protocol buffers
+MAX_FIELDS = 4_000_000  # of all messages: a field takes two bytes, and an entry of a list many more
 MODEL = "ModelProto"
 _TENSOR = "TensorProto"
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14  # fields of a tensor
@@ -72,11 +74,15 @@ def random_operator(content: bytes) -> str | None:
 def _messages(content: bytes) -> Iterator[tuple[str, list[tuple[int, int | memoryview]]]]:
     """The messages that can lead to a tensor or a node, each with its kind and its fields."""
     waiting: list[tuple[str, memoryview, int]] = [(MODEL, memoryview(content), 0)]
+    left = MAX_FIELDS
     while waiting:
         kind, message, depth = waiting.pop()
         if depth > MAX_DEPTH:
             raise ValueError(f"more than {MAX_DEPTH} messages in each other")
-        fields = list(_fields(message))
+        fields = list(islice(_fields(message), left + 1))
+        left -= len(fields)
+        if left < 0:
+            raise ValueError(f"more than {MAX_FIELDS:,} fields")
         inner = MESSAGES[kind]
         waiting += [
             (inner[field], value, depth + 1)

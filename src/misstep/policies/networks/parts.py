@@ -12,6 +12,7 @@ from typing import Any
 
 from misstep.errors import InputFormatError
 from misstep.policies.networks.mlp import Array
+from misstep.policies.torch_archive import MAX_DEPTH
 
 # What a dictionary around a state dict is usually called, the most telling first.
 WRAPPERS = (
@@ -26,11 +27,14 @@ Q_NET, Q_TARGET = "q_net.q_net.", "q_net_target."
 
 def unwrapped(stored: Any) -> Any:
     """The dictionary of weights in a checkpoint that has other entries as well."""
-    if not isinstance(stored, dict):
-        return stored
-    for key in WRAPPERS:
-        if isinstance(stored.get(key), dict) and stored[key]:
-            return unwrapped(stored[key])
+    for _ in range(MAX_DEPTH):  # a dictionary may hold itself
+        if not isinstance(stored, dict):
+            return stored
+        inner = (stored.get(key) for key in WRAPPERS)
+        wrapped = next((own for own in inner if isinstance(own, dict) and own), None)
+        if wrapped is None:
+            break
+        stored = wrapped
     return {key: value for key, value in stored.items() if "optim" not in str(key)}
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
-from misstep.errors import InputFormatError
+from misstep.errors import InputFormatError, UnsupportedError
 from misstep.policies.networks.activation import Activation, parse_activation
 from misstep.policies.networks.declaration import Declaration
-from misstep.policies.networks.mlp import MAX_LAYERS, Array, MlpWeights, from_tensors
+from misstep.policies.networks.mlp import MAX_LAYERS, Array, MlpWeights, from_tensors, natural
 from misstep.policies.networks.parts import chosen, unwrapped
 from misstep.policies.networks.readings import resolve
 from misstep.policies.safetensors import METADATA, check_sizes, read_tensor, split_file
@@ -39,7 +40,31 @@ def decode_torch(content: bytes, where: str, declared: Declaration) -> MlpWeight
     named = stored.get("activation") if isinstance(stored, dict) else None
     weights = stored if declared.part is not None else unwrapped(stored)
     tensors = tensors_of(weights, where, TORCH, MAX_BYTES)
+    if declared.golden is None:
+        _check_order(chosen(tensors, declared.part, where), where)
     return _network(tensors, where, TORCH, with_named(declared, named, where))
+
+
+def _check_order(tensors: Mapping[str, Array], where: str) -> None:
+    """Refuse layers that fit together by their names and in another way as they are stored.
+
+    PyTorch stores them as they were made, which mostly is the order of evaluation, and other writers by name. Of
+    `one`, `two` and `three` only golden rows can tell.
+    """
+    sizes = {name.rpartition(".")[0]: own.shape for name, own in tensors.items() if own.ndim == 2}
+    orders = list(sizes), sorted(sizes, key=natural)
+    if orders[0] != orders[1] and all(
+        sizes[before][0] == sizes[after][1] for order in orders for before, after in pairwise(order)
+    ):
+        told = (", ".join(order)[:80] for order in orders)
+        raise UnsupportedError(
+            "the order of the layers cannot be told: the file has {}, and by name it is {}".format(
+                *told
+            ),
+            where=where,
+            expected="the same order in both",
+            hint="number the layers, or give inputs and outputs of the network: --check=ROWS.json (docs/networks.md)",
+        )
 
 
 def with_named(declared: Declaration, named: object, where: str) -> Declaration:

@@ -1,6 +1,6 @@
 """`python -m misstep.policies.rgnn.convert CHECKPOINT OUT`: from a checkpoint to OUT.safetensors and OUT.json.
 
-The checkpoint is read by PyTorch's restricted unpickler: nothing in it is executed.
+The checkpoint is read by our own reader: nothing in it is executed.
 """
 
 from __future__ import annotations

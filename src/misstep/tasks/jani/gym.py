@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from misstep._core import CounterRandom
 from misstep.errors import MissingDependencyError, UsageError
+from misstep.tasks.actions import action_number
 from misstep.tasks.jani.episodes import Episodes, Rewards
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.property import State
@@ -136,7 +137,7 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         With `mask="safe"`, the labels that are known to be safe; where there is none, those that apply, because a
         mask that forbids everything has no meaning to a learner.
         """
-        applicable = self.episodes.mask(self.state)
+        applicable = self.episodes.mask(self._begun())
         if self.mask == "applicable" or not applicable.any():
             return applicable
         safe = self.safe_actions()
@@ -186,18 +187,15 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         return self.random
 
     def _label(self, action: Any) -> int:
-        label = int(action)
-        if not 0 <= label < len(self.task.labels):
-            raise UsageError(f"there is no label {label}", expected=str(self.action_space))
-        return label
+        return action_number(action, len(self.task.labels), "label")
 
     @property
     def values(self) -> State:
         """The state, as everything else in Misstep takes it."""
-        return self.episodes.engine.values(self.state)
+        return self.episodes.engine.values(self._begun())
 
     def render(self) -> str | None:
-        return self.episodes.engine.text(self.state) if self.render_mode == "ansi" else None
+        return self.episodes.engine.text(self._begun()) if self.render_mode == "ansi" else None
 
     def _observation(self) -> Observation:
         row: Observation = self.episodes.engine.matrix([self.state])[0]
