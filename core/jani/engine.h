@@ -162,8 +162,8 @@ class Engine {
     std::vector<std::vector<const Destination *>> possible_;
     std::vector<const Destination *> parts_;
     std::vector<std::pair<SlotId, Word>> writes_;
-    std::vector<std::uint32_t>
-        written_;  // the slots that the assignments of one index have written have its number, `level_`
+    // The slots that the assignments of one index have written have its number, `level_`.
+    std::vector<std::uint32_t> written_;
     std::uint32_t level_ = 0;
 
     // Successors by non-deterministic assignments, packed, and the probability of each.

@@ -44,9 +44,8 @@ class Confirmed(NamedTuple):
         self, rows: Iterable[VerdictRow], states: Mapping[int, StateRow]
     ) -> list[VerdictRow]:
         rows = list(rows)
-        flaky = {
-            row.number for row in rows if row.verdict == "FLAKY"
-        }  # by another oracle's verdict
+        # Maybe by another oracle's verdict.
+        flaky = {row.number for row in rows if row.verdict == "FLAKY"}
         return [self._reported(row, states.get(row.number), row.number in flaky) for row in rows]
 
     def _reported(self, row: VerdictRow, state: StateRow | None, flaky: bool) -> VerdictRow:

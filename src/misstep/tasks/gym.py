@@ -106,9 +106,8 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
         end = None
         if self.task.is_goal(self.state):
             end = "goal"
-            reward += (
-                self.goal_reward if applies else 0.0
-            )  # where nothing happens, no goal is reached
+            # Where nothing happens, no goal is reached.
+            reward += self.goal_reward if applies else 0.0
         elif not self.action_masks().any():
             end = "stuck"
         info = {**self._info(), "end": end, "applicable": applies}

@@ -37,9 +37,8 @@ def ask_again(system: System[Values, str], payload: AskPayload) -> Asked:
     questions = Questions(payload, [decisions_of(own.run) for own in payload.runs])
     for number, states in enumerate(questions.batches(BATCH)):
         fresh = system.with_policy(system.policy)
-        together = (
-            states[:1] if number % 2 else states
-        )  # one alone ends what the last batch has left
+        # One alone ends what the last batch has left.
+        together = states[:1] if number % 2 else states
         with suppress(PolicyCrashError, PolicyTimeoutError):  # then each has its own answer below
             fresh.native.prepare([fresh.id(state) for state in together])
         questions.answered(states, [answer(fresh, state) for state in states])

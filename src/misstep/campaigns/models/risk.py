@@ -37,9 +37,8 @@ class RiskPayload(NamedTuple):
     states: tuple[tuple[int, Values], ...]
     # The decisions that runs show, where the policy is not known to contradict itself.
     shown: Mapping[Values, int]
-    contradicted: bool = (
-        False  # a run shows another decision than the one from which risks were computed
-    )
+    # A run shows another decision than the one from which risks were computed.
+    contradicted: bool = False
 
 
 class Weighed(NamedTuple):

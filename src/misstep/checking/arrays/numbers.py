@@ -93,12 +93,10 @@ def _real(op: str, a: Term, b: Term) -> Term:
         one, two = left(columns), right(columns)
         result = compute(one.value, two.value)
         doubt = either(either(one.doubt, two.doubt), ~np.isfinite(result))
-        if op in ("*", "/") and not np.all(
-            result
-        ):  # one that underflows is left to the slow checker
-            doubt = either(
-                doubt, (result == 0) & (one.value != 0) & ((two.value != 0) | (op == "/"))
-            )
+        if op in ("*", "/") and not np.all(result):
+            # One that underflows is left to the slow checker.
+            vanishes = (result == 0) & (one.value != 0) & ((two.value != 0) | (op == "/"))
+            doubt = either(doubt, vanishes)
         return Found(result, doubt)
 
     return Term("real", value)

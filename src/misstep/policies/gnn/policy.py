@@ -174,9 +174,8 @@ class GNNPolicy(Policy):
         evaluate = evaluate_alone if alone else _evaluate
         values, logits = evaluate(self._evaluator, states, offsets)
         if logits is not None and not self.options.ignore_unsolvable:
-            values[np.isnan(logits)] = (
-                np.nan
-            )  # it says nothing about the state, and the decision fails
+            # It says nothing about the state, and the decision fails.
+            values[np.isnan(logits)] = np.nan
         noise = _noise(values, offsets)
         if ranks is not None:
             may_change = published.uncertain(values, logits, offsets, ranks, noise)

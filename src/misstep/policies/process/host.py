@@ -145,10 +145,8 @@ def main() -> None:
     sys.stdout = sys.stderr
     questions = sys.stdin.buffer
     mark_stops()  # Ctrl-C does not reach this process: it has a session of its own
-    for number in (
-        signal.SIGTERM,
-        signal.SIGHUP,
-    ):  # a request to end comes from the policy itself: a crash
+    # A request to end comes from the policy itself: a crash.
+    for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
 
     def say(content: Reply) -> None:
