@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -27,6 +28,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("build/fuzz-findings"))
     given = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # `timeout` and `kill` end it as Ctrl-C does: what was done until then is told.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     readers = [READERS[name] for name in given.reader or READERS]
     if given.case is not None:
         return again(readers[0], given.seed, given.case, given.out)

@@ -17,6 +17,7 @@ from attack.fuzzing.work import Progress, write_finding
 HANGS = 60.0  # seconds of the clock without an end of a case; machines may be busy
 BEGINNING = 300.0  # until the first case, since seeds are made
 WORKER = ("-m", "attack.fuzzing.worker")
+SHORTEST = 20.0  # seconds of a share, if there are that many
 _ENDLESS = 2**60
 
 
@@ -149,7 +150,9 @@ def shares_of(readers: list[Reader], seconds: float, jobs: int) -> list[Share]:
     def turns(rounds: int) -> int:
         return -(-len(readers) * rounds // jobs)
 
-    rounds = min(range(1, jobs + 1), key=lambda rounds: turns(rounds) / rounds)
+    # Short shares would spend their time on starting a process and making the seeds.
+    most = max(1, min(jobs, int(seconds * jobs / (SHORTEST * len(readers)))))
+    rounds = min(range(1, most + 1), key=lambda rounds: turns(rounds) / rounds)
     each = seconds / turns(rounds)
     return [Share(r, own * 10**9, _ENDLESS, each) for own in range(rounds) for r in readers]
 
