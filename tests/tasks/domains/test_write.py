@@ -53,10 +53,10 @@ def test_a_failure_half_way_leaves_nothing(
         nonlocal renames
         renames += 1
         if renames == failing:
-            raise OSError(28, "No space left on device", str(target))
+            raise OSError(28, "the disk is full", str(target))
         return rename(source, target)
 
     monkeypatch.setattr(Path, "replace", full_disk)
-    with pytest.raises(InputFileError, match="No space left on device"):
+    with pytest.raises(InputFileError, match="the disk is full"):
         write_instance(SMALL, tmp_path)
     assert list(tmp_path.iterdir()) == []
