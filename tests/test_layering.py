@@ -39,6 +39,7 @@ IN_CAMPAIGNS = [
         "rows",
         "settings",
         "limits",
+        "alarm",
         "process",
         "toml",
         "schema",

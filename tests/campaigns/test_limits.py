@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from misstep.campaigns import workers
+from misstep.campaigns import alarm, workers
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.limits import Limits
 from misstep.campaigns.testing import test as run_campaign
@@ -283,7 +283,7 @@ class Bell:
         self._hit = hit
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> Any:  # noqa: ARG002
-        if frame.f_code.co_filename != workers.__file__ or frame.f_code.co_name == "_ring":
+        if frame.f_code.co_filename != alarm.__file__ or frame.f_code.co_name == "_ring":
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "opcode":
@@ -298,7 +298,7 @@ class Bell:
         sys._getframe().f_trace_opcodes = True
         try:
             sys.settrace(self)
-            with workers.alarm(100):
+            with alarm.Alarm(100):
                 pass
         finally:
             sys.settrace(before)
@@ -345,7 +345,7 @@ def test_an_alarm_in_a_finalizer_rings_again() -> None:
         time.sleep(10)
 
     began = time.perf_counter()
-    with pytest.raises(workers.OutOfTime), workers.alarm(100):
+    with pytest.raises(alarm.OutOfTime), alarm.Alarm(100):
         drop()
     assert time.perf_counter() - began < 5
 

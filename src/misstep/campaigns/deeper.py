@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
+from misstep.campaigns.alarm import Alarm, OutOfTime
 from misstep.campaigns.explain import Explanation
 from misstep.campaigns.records import Decision, Fault, Record
-from misstep.campaigns.workers import OutOfTime, alarm
 from misstep.errors import MisstepError
 from misstep.faults.blame import FoundFault, find_faults
 from misstep.faults.distances import Distances, distances
@@ -56,7 +56,7 @@ def _of_task(
     trace = _trace(task, record)
     known: Distances | None = None
     try:
-        with alarm(ends - perf_counter()):
+        with Alarm(ends - perf_counter()):
             known = distances(task)
             found = tuple(find_faults(trace, record.witness.operators, known))
             faults = tuple(_fault(task, own) for own in found)
@@ -71,7 +71,7 @@ def _of_task(
         return replace(explanation, problem=str(error))
     assert isinstance(policy, Policy)
     try:
-        with alarm(ends - perf_counter()):
+        with Alarm(ends - perf_counter()):
             if policy.plans or record.chooser == "--revisit avoid":
                 why = "its decisions depend on the whole run, so they cannot be changed one by one"
                 return replace(explanation, problem=why)

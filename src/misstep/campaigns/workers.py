@@ -30,9 +30,9 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic, sleep
-from types import FrameType
 from typing import Any, Protocol
 
+from misstep.campaigns.alarm import Alarm, OutOfTime
 from misstep.campaigns.models.work import ModelWork
 from misstep.campaigns.planning.work import PlanningWork
 from misstep.campaigns.process import OVERDUE, STOPS, end_with, hash_seed, limit_memory
@@ -42,17 +42,12 @@ from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
 from misstep.kept import NOT_FROM_HERE, leave
 from misstep.policies.service import share
-from misstep.stops import HEARD, SOON, Stopped, mark_stops
+from misstep.stops import HEARD, mark_stops
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
-RING_AGAIN = 0.5  # seconds
 THREADED = {"torch", "tensorflow", "jax", "grpc", "onnxruntime"}  # have threads of their own
 KEPT_TASKS = 2  # tasks that a worker keeps loaded; all tasks of a suite would need too much memory
-
-
-class OutOfTime(Stopped):
-    """The time for a unit is up. Not an `Exception`, so that no code between here and the worker handles it."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ class Worker:
         if seconds is not None and seconds <= 0:
             return Lost("time")  # also where no alarm is possible
         try:
-            with alarm(seconds):
+            with Alarm(seconds):
                 resources = self._resources.setdefault(unit.task, {})
                 resources.update(unit.resources)
                 return self._work(unit.task, resources["task"]).do(unit, resources)
@@ -112,48 +107,6 @@ class Worker:
     def close(self) -> None:
         for name in list(self._works):
             self.forget(name)
-
-
-class alarm:  # noqa: N801
-    """Raise OutOfTime when the time is up. Only the main thread can be interrupted."""
-
-    def __init__(self, seconds: float | None) -> None:
-        in_main = threading.current_thread() is threading.main_thread()
-        self._seconds = seconds if in_main else None
-
-    def __enter__(self) -> None:
-        if self._seconds is not None:
-            self._hook, sys.unraisablehook = sys.unraisablehook, self._swallowed
-            self._before = signal.signal(signal.SIGALRM, self._ring)
-            self._ring_in(self._seconds)
-
-    def __exit__(self, *_: object) -> None:
-        if self._seconds is not None:
-            sys.unraisablehook = self._hook  # first: ours would set the timer again
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, self._before)
-
-    def _ring_in(self, seconds: float) -> None:
-        # The alarm repeats: otherwise a policy that catches all exceptions would have no limit.
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), RING_AGAIN)
-
-    def _ring(self, _: int, frame: FrameType | None) -> None:
-        """Not in our own methods: the timer would be left running, for whoever works next."""
-        while frame is not None:
-            if frame.f_code in _OWN:
-                return
-            frame = frame.f_back
-        raise OutOfTime
-
-    def _swallowed(self, told: Any) -> None:
-        """Python cannot hand on what is raised in a finalizer."""
-        if isinstance(told.exc_value, OutOfTime):
-            self._ring_in(SOON)
-        else:
-            self._hook(told)
-
-
-_OWN = {own.__code__ for own in (alarm.__enter__, alarm.__exit__, alarm._swallowed)}
 
 
 class Workers(ABC):
@@ -528,4 +481,4 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-__all__ = ["Lost", "OutOfTime", "Outcome", "Processes", "ThisProcess", "Worker", "Workers"]
+__all__ = ["Lost", "Outcome", "Processes", "ThisProcess", "Worker", "Workers"]

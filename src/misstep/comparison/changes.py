@@ -6,9 +6,8 @@ run (better), as much (still), or more (worse). If the old verdict was open, and
 that the old run was a bug too, the bug is not new but uncovered.
 
 A run that was cut costs at least what it had spent; nothing is known about a run that timed out, or about which the
-policy was not asked again because the work ended before. The cost of a
-set-valued policy is that of its cheapest permitted run (or of the most expensive one, if the settings say so), and
-infinite if a permitted run fails.
+policy was not asked again because the work ended before. The cost of a set-valued policy is that of its cheapest
+permitted run (or of the most expensive one, if the settings say so), and infinite if a permitted run fails.
 """
 
 from __future__ import annotations

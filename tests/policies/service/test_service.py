@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from misstep.campaigns.workers import OutOfTime, alarm
+from misstep.campaigns.alarm import Alarm, OutOfTime
 from misstep.errors import PolicyAwayError, ToolError, UnsupportedError, UsageError
 from misstep.policies import service
 from misstep.policies.gnn.policy import NOISE
@@ -164,7 +164,7 @@ def test_the_service_ends_with_its_last_client(ends: Ends) -> None:
 def test_the_service_ends_even_where_the_device_hangs(ends: Ends) -> None:
     client = Client("cpu")
     served = opened(client, seconds=1000)
-    with pytest.raises(OutOfTime), alarm(0.3):
+    with pytest.raises(OutOfTime), Alarm(0.3):
         served.ask(*rows(1))
     assert ends(served.about["pid"])
 
@@ -243,7 +243,7 @@ def test_an_interrupted_question_does_not_answer_the_next_one() -> None:
     other = Client("cpu")  # so that the service goes on
     opened(other)
     slow, quick = opened(client, seconds=0.5), opened(client, salt=4)
-    with pytest.raises(OutOfTime), alarm(0.1):
+    with pytest.raises(OutOfTime), Alarm(0.1):
         slow.ask(*rows(5))
     states, offsets = rows(8)
     assert np.array_equal(quick.ask(states, offsets).columns[0], standin(states, 4))

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from misstep.campaigns.workers import OutOfTime, alarm
+from misstep.campaigns.alarm import Alarm, OutOfTime
 from misstep.errors import MemoryLimitError, MisstepError, TimeLimitError
 from misstep.experiments.apart import at_hand_here, failure, files_at_hand
 from misstep.experiments.kinds import Json
@@ -54,7 +54,7 @@ def _limited(seconds: float | None) -> Iterator[None]:
         return
     faulthandler.dump_traceback_later(seconds + OVERDUE, exit=True)
     try:
-        with alarm(seconds):
+        with Alarm(seconds):
             yield
     finally:
         faulthandler.cancel_dump_traceback_later()
