@@ -171,7 +171,7 @@ void InitialStates::shrink_domains() {
                 if (!holds(i)) empty_ = true;
                 guaranteed[i] = true;
             } else if (support.size() == 1 && expressions_[task_->start_conjuncts[i]].total && !guaranteed[i]) {
-                guaranteed[i] = shrink_by_values(i, support.front()) || shrink_by_bounds(i, support.front());
+                guaranteed[i] = shrink_by_values(i, support.front()) || shrink_by_bounds(i, support.front(), round > 0);
             }
         }
     for (std::size_t i = 0; i < count; ++i)
@@ -193,7 +193,7 @@ bool InitialStates::shrink_by_values(std::size_t conjunct, SlotId slot) {
 }
 
 // True if the bounds are equivalent to the conjunct. Computed bounds of reals are rounded, and then the conjunct is checked again.
-bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
+bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot, bool computed) {
     const Expressions::Node &node = expressions_[task_->start_conjuncts[conjunct]];
     if (node.op != Op::equal && node.op != Op::less && node.op != Op::less_equal) return false;
     Domain &domain = domains_[slot];
@@ -232,11 +232,13 @@ bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
     const double bound = -form->constant / form->terms[0].second;
     if (!std::isfinite(bound)) return false;
     const bool above = form->terms[0].second > 0, exact = plain(left, right) || plain(right, left);
+    if (!exact && !computed) return false;
     double low = domain.real_low, high = domain.real_high;
     if (node.op == Op::equal || above) high = std::min(high, bound);
     if (node.op == Op::equal || !above) low = std::max(low, bound);
     // Values next to a computed bound may fulfil the condition as well: x + 1 = 1 holds for many small numbers. So such a bound only
-    // says where solutions are looked for. It neither excludes all of them nor leaves a single one.
+    // says where solutions are looked for. It neither excludes all of them nor leaves a single one. Exact bounds come first, since
+    // they may do both.
     if (!exact && low > high) return false;
     if (!exact && (low != domain.real_low || high != domain.real_high)) domain.rounded = true;
     domain.real_low = low;

@@ -72,7 +72,7 @@ class InitialStates {
 
     void shrink_domains();
     bool shrink_by_values(std::size_t conjunct, SlotId slot);
-    bool shrink_by_bounds(std::size_t conjunct, SlotId slot);
+    bool shrink_by_bounds(std::size_t conjunct, SlotId slot, bool computed);  // from computed bounds of reals as well
     void collect_linear();
     bool prepare_counting(const LinearConjunct &equation);
     bool holds(std::size_t conjunct);

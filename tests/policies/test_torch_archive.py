@@ -8,8 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from misstep.errors import MisstepError
-from misstep.policies.torch_archive import read_state_dict
+from misstep.errors import InputFormatError, MisstepError
+from misstep.policies.torch_archive import read_state_dict, tensors_of
 
 LIMIT = 2**20
 
@@ -94,3 +94,12 @@ def test_what_pytorch_writes() -> None:
         assert list(found) == list(state)
         for name, values in state.items():
             assert found[name].tolist() == values.double().tolist()
+
+
+@pytest.mark.parametrize("keys", [("a.weight", "a"), ("a", "a.weight")])
+def test_two_tensors_of_one_name(keys: tuple[str, str]) -> None:
+    """Only one of them would be evaluated."""
+    matrix = np.ones((2, 2))
+    stored = {key: {"weight": matrix} if key == "a" else 2 * matrix for key in keys}
+    with pytest.raises(InputFormatError, match=r"two tensors are called 'a\.weight'"):
+        tensors_of(stored, "f", "a network", 2**20)

@@ -60,6 +60,10 @@ def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
         keys, value = waiting.pop()
         name = ".".join(map(str, keys))
         if isinstance(value, np.ndarray):
+            if name in found:  # one of them would be left out
+                raise InputFormatError(
+                    f"two tensors are called {name[:60]!r}", where=where, expected=kind
+                )
             found[name] = value
             if len(found) > MAX_TENSORS:
                 raise UnsupportedError(

@@ -472,3 +472,22 @@ def test_reals_with_one_value() -> None:
         condition(op("∧", op("=", "x", op("*", 3, 0.1)), between)),
     )
     assert found.initial_states() == [(3 * 0.1, 0.25)]
+
+
+@pytest.mark.parametrize(
+    ("computed", "exact"),
+    [
+        (op("≤", op("*", 2.0, "x"), 3.0), op("=", "x", 1.0)),
+        (op("=", op("+", "x", 1.0), 1.0), op("=", "x", 1e-20)),
+        (op("≤", op("+", "x", 1.0), 1.0), op("=", "x", 1e-20)),
+    ],
+)
+@pytest.mark.parametrize("exact_first", [True, False])
+def test_computed_bounds_leave_exact_ones_alone(
+    computed: Any, exact: Any, exact_first: bool
+) -> None:
+    """The start is listed in whatever order the conditions are."""
+    conjuncts = (exact, computed) if exact_first else (computed, exact)
+    found = built([variable("x", bounded(-9, 9, "real"))], condition(op("∧", *conjuncts)))
+    assert found.initial_states() == [(exact["right"],)]
+    assert set(draw(found, 2)) == {(exact["right"],)}

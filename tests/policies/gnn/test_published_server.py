@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from misstep.errors import UsageError
 from misstep.policies.gnn import GNNPolicy, load
-from misstep.policies.gnn.policy import NOISE
+from misstep.policies.gnn.policy import NOISE, Options
 from misstep.policies.gnn.published import choose, name_ranks, penalised, uncertain
 from misstep.tasks.domains import generate
 from misstep.tasks.pddl.load import load_planning_task
@@ -59,7 +59,8 @@ def test_what_noise_can_change_is_uncertain() -> None:
         values = 3.0 + GAP * random.integers(0, 3, count) + random.uniform(-1, 1, count) * 2 * GAP
         ranks = random.permutation(count)
         offsets = np.array([0, count])
-        found = len(uncertain(values, None, offsets, ranks, np.full(count, NOISE))) > 0
+        noise, doubtful = np.full(count, NOISE), np.zeros(count, dtype=bool)
+        found = len(uncertain(values, None, offsets, ranks, noise, doubtful)) > 0
         before = choose(penalised(values, None), offsets, ranks)
         changes = False
         for signs in np.ndindex(*(3,) * count):
@@ -69,6 +70,21 @@ def test_what_noise_can_change_is_uncertain() -> None:
         seen[changes] += 1
         assert found == changes  # the two ends of the interval decide
     assert min(seen.values()) > 10
+
+
+@pytest.mark.parametrize("as_published", [True, False])
+def test_a_logit_is_as_doubtful_as_the_logits_beside_it_are_large(as_published: bool) -> None:
+    """Its rounding goes with them and not with the values."""
+
+    class Fixed:
+        def evaluate(self, *_: Any) -> Any:
+            return np.array([1.0, 2.0, 1.0, 2.0]), np.array([1e-3, 2000.0, 1e-3, 2.0])
+
+    policy = GNNPolicy.__new__(GNNPolicy)
+    policy.options, policy._evaluator = Options(), cast("Any", Fixed())
+    ranks = np.array([0, 1, 0, 1]) if as_published else None
+    states = np.zeros((4, 1), dtype=np.int32)
+    assert policy._scores(states, np.array([0, 2, 4]), ranks)[1].tolist() == [0]
 
 
 def test_rounding_decides_in_a_network_without_head(

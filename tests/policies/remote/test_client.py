@@ -93,6 +93,29 @@ def test_failures_of_the_policy(
         assert "cannot read" in message or "out of paper" in message
 
 
+@pytest.mark.parametrize("text", ["x" * 100_000, "é" * 50_000, "two\nlines\x00", "half \ud800"])
+def test_a_crash_may_have_much_to_say(
+    task: Task,
+    states: States,
+    serve: Serve,
+    scripted: Callable[[Task], Policy],
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+) -> None:
+    """A status of gRPC is short, and one of many kilobytes gets lost on the way."""
+    served = scripted(task)
+
+    def decide(*_: Any) -> Any:
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(served, "decide", decide)
+    policy = load(serve(served), task)
+    answers = policy.decide(states[:2])
+    policy.close()
+    assert answers.operators.tolist() == [FAILED, FAILED], answers.messages
+    assert "the policy failed: RuntimeError" in answers.messages[0]
+
+
 def test_strange_answers(task: Task, states: States, raw_serve: Serve) -> None:
     answers = iter([wire.encode_operator(999), wire.encode_operator(-5), b"\x08", b"", b"\xff"])
     address = raw_serve(

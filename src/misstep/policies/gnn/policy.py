@@ -177,14 +177,15 @@ class GNNPolicy(Policy):
             # It says nothing about the state, and the decision fails.
             values[np.isnan(logits)] = np.nan
         noise = _noise(values, offsets)
+        doubtful = np.zeros(len(states), dtype=bool)  # whether the penalty is added
+        if logits is not None and not self.options.ignore_unsolvable:
+            doubtful = np.abs(logits) < _noise(logits, offsets)
         if ranks is not None:
-            may_change = published.uncertain(values, logits, offsets, ranks, noise)
+            may_change = published.uncertain(values, logits, offsets, ranks, noise, doubtful)
             return published.penalised(values, logits), may_change
         # In double precision: single precision rounds to 0.008 where the penalty is added.
-        doubtful = np.zeros(len(states), dtype=bool)
         if logits is not None and not self.options.ignore_unsolvable:
             values += UNSOLVABLE * (logits <= 0)
-            doubtful = np.abs(logits) < _noise(logits, offsets)
         filled = np.flatnonzero(np.diff(offsets))
         if len(filled) == 0:
             return values, filled

@@ -85,8 +85,12 @@ def uncertain(
     offsets: NDArray[np.int64],
     ranks: NDArray[np.int64],
     noise: NDArray[np.float64],
+    doubtful: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """The rows in which another choice is possible if each value is off by at most its `noise`."""
+    """The rows in which another choice is possible if each value is off by at most its `noise`.
+
+    Those with a doubtful logit are among them.
+    """
     filled = np.flatnonzero(np.diff(offsets))
     if len(filled) == 0:
         return filled
@@ -97,8 +101,7 @@ def uncertain(
     best = penalised(values - noise, logits)
     could_win = (best < worst) | ((best == worst) & (ranks < first))
     could_win[chosen] = False
-    if logits is not None:
-        could_win |= np.abs(logits) < noise
+    could_win |= doubtful
     return filled[np.logical_or.reduceat(could_win, offsets[filled])]
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import grpc
 import numpy as np
 
+from misstep.decoding import excerpt
 from misstep.errors import MisstepError, ToolError
 from misstep.policies.policy import FAILED, TIMED_OUT, Policy
 from misstep.policies.remote import wire
@@ -23,6 +24,7 @@ from misstep.stops import ends_work
 
 _QUICK = 0.0005  # a policy that answers within so many seconds is fast
 _GRACE = 1.0  # seconds for unfinished calls when the server stops
+LETTERS = 400  # of why there is no answer: gRPC loses a status of more than 8 KB, and the mark of a crash with it
 _SERVER_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     # Otherwise two servers on one port would silently share its clients.
@@ -115,7 +117,7 @@ class PolicyServer:
         if isinstance(result, Failure):
             code = grpc.StatusCode.INTERNAL if result.crashed else grpc.StatusCode.ABORTED
             mark = ((wire.CRASHED, "1"),) if result.crashed else ()
-            await context.abort(code, result.text, mark)
+            await context.abort(code, excerpt(" ".join(result.text.split()), LETTERS), mark)
             raise AssertionError  # not reached: abort raises
         return result
 
