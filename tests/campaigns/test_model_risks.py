@@ -88,3 +88,11 @@ def test_a_policy_that_contradicts_itself(
         assert {record.run.risk for record in campaign.records} == {(0, 1)}
         assert any("nothing is said of its own risk" in own for own in campaign.summary.remarks)
         assert campaign.replay().report.problems == []
+
+
+def test_a_policy_that_declares_that_it_is_no_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not asked again, so its answers may agree by chance."""
+    monkeypatch.setattr(Wavering, "deterministic", False)
+    with run_campaign(jani.task(WALK), Wavering(), runs=40, risk=True) as campaign:
+        assert {record.verdict for record in campaign.records} == {"FLAKY"}
+        assert {record.run.risk for record in campaign.records} == {(0, 1)}

@@ -30,7 +30,7 @@ from misstep.tasks.jani.task import JaniTask
 NOTHING = (0.0, 1.0)  # an interval that says nothing
 NO_LABEL = -1
 STATES = 1_000_000  # that are explored at most
-CONTRADICTED = "risks: the policy answers differently than in its runs, so that nothing is said of its own risk"
+CONTRADICTED = "risks: the policy answers differently than in its runs, or declares so: nothing is said of its own risk"
 LARGEST_CHAIN = 20_000  # decisions; more are not kept, and the policy's risk cannot be checked
 
 
@@ -38,7 +38,7 @@ class RiskPayload(NamedTuple):
     states: tuple[tuple[int, Values], ...]
     # The decisions that runs show; where the policy is known to contradict itself, NO_LABEL, which none agrees with.
     shown: Mapping[Values, int]
-    # A run shows another decision than the one from which risks were computed.
+    # A run shows another decision than the one from which risks were computed, or the policy declares that it may.
     contradicted: bool = False
 
 
@@ -91,8 +91,9 @@ class RiskStage(Stage):
     name = "risk"
     title = "computing risks"
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, deterministic: bool) -> None:
         super().__init__(findings)
+        self.deterministic = deterministic  # what the policy declares about itself
         self.total = self.weighed = 0
 
     def rounds(self) -> Iterator[Sequence[Unit]]:
@@ -106,7 +107,7 @@ class RiskStage(Stage):
         key = f"of {len(states)}"
         # Runs that came later may show that the policy has changed its mind.
         stored = read_decisions(self.findings) if known else []
-        contradicted = bool(known) and _differ(stored, shown)
+        contradicted = not self.deterministic or (bool(known) and _differ(stored, shown))
         claims = {number for number, own in known.items() if own.policy != NOTHING}
         if contradicted and claims:
             key += f" and {len(runs)} runs"
