@@ -24,6 +24,7 @@ SOON = 1e-4  # seconds until a request is made again that a finalizer has swallo
 _marked = False
 _told: mmap.mmap | None = None
 _last = -1.0
+_number: int = signal.SIGINT  # the signal of the last request
 
 
 class Stopped(KeyboardInterrupt):
@@ -46,7 +47,7 @@ def _make_again() -> None:
         global _last
         if isinstance(told.exc_value, Stopped):
             _last = -1.0
-            threading.Timer(SOON, os.kill, (os.getpid(), signal.SIGINT)).start()
+            threading.Timer(SOON, os.kill, (os.getpid(), _number)).start()
         else:
             otherwise(told)
 
@@ -69,15 +70,15 @@ def heard_by(told: mmap.mmap) -> None:
     _told = told
 
 
-def interrupt_once(*_: object) -> None:
+def interrupt_once(number: int, _: object) -> None:
     """The handler of Ctrl-C and of requests to end. After each, it ignores further ones for a moment."""
-    global _last
+    global _last, _number
     if not _is_told():
         # A policy has probably sent it. In its code this is a crash; anywhere else it ends the work all the same.
         raise KeyboardInterrupt
     now = monotonic()
     if now - _last >= ONCE:
-        _last = now
+        _last, _number = now, number
         raise Stopped
 
 

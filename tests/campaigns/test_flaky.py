@@ -399,6 +399,31 @@ def test_runs_that_were_not_compared_yet_may_disagree(
     check_flaky(begin())
 
 
+@pytest.mark.parametrize("key", ["{}", "+{}", " {}", "0_{}", b"%d"])
+def test_what_readers_count_has_to_hold_however_it_is_marked(
+    folder: Path, task: Task, tmp_path: Path, key: str | bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forged mark that readers take for the number of a run, and the checker does not, would hide a contradiction."""
+    monkeypatch.setenv("MOOD", "bad")
+    with monkeypatch.context() as patched:
+        stop_at_confirm(patched, 1)
+        with pytest.raises(KeyboardInterrupt):
+            of_task(folder, task, "Mood", out=tmp_path / "c")
+    with closing(sqlite3.connect(tmp_path / "c" / "run.db")) as database:
+        runs = [number for (number,) in database.execute("SELECT number FROM runs")]
+        add = "INSERT OR REPLACE INTO units VALUES (1, ?, ?, 0.0, ?, '{}')"
+        database.execute(add, ("confirm", "ask 1: runs 0 to 0", 10**6))  # so it is a function
+        for stage in ("confirmed", "asked", "asked often"):
+            database.execute("DELETE FROM units WHERE stage = ?", (stage,))
+            for run in runs:
+                mark = key % run if isinstance(key, bytes) else key.format(run)
+                database.execute(add, (stage, mark, 0))
+        database.commit()
+    with open_campaign(tmp_path / "c") as campaign:
+        assert "BUG" in {record.verdict for record in campaign.records}
+        assert not campaign.replay().ok
+
+
 @pytest.mark.parametrize("name", ["Random", "Seldom"])
 @pytest.mark.parametrize("world", ["planning", "model"])
 def test_verdicts_of_a_further_oracle_do_not_count_on_runs_that_were_flaky(

@@ -63,3 +63,36 @@ def test_a_policy_that_does_otherwise_than_in_its_runs(
         assert campaign.replay().report.problems == []
     assert all((own == (0, 1)) == (place is not None) for own in risks)
     assert said == (place is not None)
+
+
+class Alternating(Wavering):
+    """Takes `a` and `b` in turn in one state."""
+
+    asked = 0
+
+    def __call__(self, state: Any) -> str:
+        Alternating.asked += state["x"] == 3
+        return "b" if state["x"] == 3 and Alternating.asked % 2 == 0 else "a"
+
+
+@pytest.mark.parametrize("most", [0, 100])
+def test_a_policy_that_contradicts_itself(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its risk was computed from one of its answers: it was 0 beside a run into an unsafe state."""
+    monkeypatch.setattr("misstep.campaigns.models.risk.LARGEST_CHAIN", most)
+    with run_campaign(
+        jani.task(WALK), Alternating(), out=tmp_path / "found", runs=40, risk=True
+    ) as campaign:
+        assert campaign.summary.contradictions
+        assert {record.run.risk for record in campaign.records} == {(0, 1)}
+        assert any("nothing is said of its own risk" in own for own in campaign.summary.remarks)
+        assert campaign.replay().report.problems == []
+
+
+def test_a_policy_that_declares_that_it_is_no_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not asked again, so its answers may agree by chance."""
+    monkeypatch.setattr(Wavering, "deterministic", False)
+    with run_campaign(jani.task(WALK), Wavering(), runs=40, risk=True) as campaign:
+        assert {record.verdict for record in campaign.records} == {"FLAKY"}
+        assert {record.run.risk for record in campaign.records} == {(0, 1)}

@@ -197,6 +197,18 @@ def test_without_a_reader_the_exit_code_is_the_result(
     assert "Traceback" not in done.stderr
 
 
+def test_standard_error_that_python_code_has_redirected_stays_so() -> None:
+    code = (
+        "import contextlib, io\n"
+        "from misstep.cli.main import main\n"
+        "with contextlib.redirect_stderr(io.StringIO()) as told, contextlib.suppress(SystemExit):\n"
+        "    main(['plan', 'nowhere'])\n"
+        "assert 'no such file' in told.getvalue()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_server_whose_port_nobody_reads_ends(gripper: Path) -> None:
     pytest.importorskip("grpc", reason="grpcio is not installed")
     command = f"{sys.executable} -m misstep serve-policy first {gripper} | true"

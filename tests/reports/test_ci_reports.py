@@ -214,11 +214,23 @@ def unsteady(state: misstep.StateView) -> str | None:
     return random.choice([*names, None])
 
 
+class Declared:
+    deterministic = False
+
+    def __call__(self, state: misstep.StateView) -> str | None:
+        return unsteady(state)
+
+
 @pytest.mark.parametrize(
     ("policy", "options", "told"),
     [
         ("first", {"require_solved": True}, "Nothing was tested."),
         (unsteady, {}, "The policy contradicts itself when it is asked again in 10 states."),
+        (
+            Declared(),
+            {},
+            "The policy declares that it is not deterministic, so there are no verdicts.",
+        ),
     ],
 )
 def test_a_campaign_that_shows_nothing_is_not_green(

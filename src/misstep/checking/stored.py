@@ -204,9 +204,16 @@ class Store:
         return self._meta("asks") == "1"
 
     def marked(self, task: int, mark: str) -> frozenset[int]:
-        """The runs of a task with a mark, such as that the policy was asked about them again."""
-        rows = self._rows("units", "key", "WHERE task = ? AND stage = ?", task, mark)
-        return frozenset(int(key) for (key,) in rows if re.fullmatch("[0-9]{1,18}", str(key)))
+        """The runs of a task with a mark, such as that the policy was asked about them again.
+
+        Readers may take another text for a number, so none is passed over."""
+        marks = [
+            key for (key,) in self._rows("units", "key", "WHERE task = ? AND stage = ?", task, mark)
+        ]
+        for key in marks:
+            if not isinstance(key, str) or not re.fullmatch("[0-9]{1,18}", key):
+                raise CheckError(f"a run is marked by {key!r:.60}, which is not its number")
+        return frozenset(map(int, marks))
 
     def left_open(self, task: int) -> bool:
         """Whether something was left undecided on a model: verdicts, or whether a decision is a fault."""

@@ -78,7 +78,8 @@ def keep_output_clean() -> bool:
     except (OSError, ValueError):
         return False  # one of the two is closed
     sys.stdout = _text(_Output(kept, "w"), sys.stdout)
-    sys.stderr = _text(_Output(2, "w", closefd=False), sys.stderr)
+    if sys.stderr is sys.__stderr__ and sys.stderr is not None:  # else it is redirected
+        sys.stderr = _text(_Output(2, "w", closefd=False), sys.stderr)
     return True
 
 

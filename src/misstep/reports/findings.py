@@ -93,9 +93,11 @@ def gaps_of(summary: Summary) -> list[str]:
         told.append("The campaign is not finished: not all states were tested.")
     elif code == UndecidedError.exit_code:
         told.append("Nothing was tested.")
-    if summary.flaky or summary.contradictions:
+    if summary.contradictions:
         where = f" in {summary.flaky} states" if summary.flaky else ""
         told.append(f"The policy contradicts itself when it is asked again{where}.")
+    elif summary.flaky:  # it was not asked again
+        told.append("The policy declares that it is not deterministic, so there are no verdicts.")
     return told
 
 

@@ -28,16 +28,17 @@ from misstep.safety.risk import Interval, RiskAnalysis, RiskSettings
 from misstep.tasks.jani.task import JaniTask
 
 NOTHING = (0.0, 1.0)  # an interval that says nothing
+NO_LABEL = -1
 STATES = 1_000_000  # that are explored at most
-CONTRADICTED = "risks: the policy answers differently than in its runs, so that nothing is said of its own risk"
+CONTRADICTED = "risks: the policy answers differently than in its runs, or declares so: nothing is said of its own risk"
 LARGEST_CHAIN = 20_000  # decisions; more are not kept, and the policy's risk cannot be checked
 
 
 class RiskPayload(NamedTuple):
     states: tuple[tuple[int, Values], ...]
-    # The decisions that runs show, where the policy is not known to contradict itself.
+    # The decisions that runs show; where the policy is known to contradict itself, NO_LABEL, which none agrees with.
     shown: Mapping[Values, int]
-    # A run shows another decision than the one from which risks were computed.
+    # A run shows another decision than the one from which risks were computed, or the policy declares that it may.
     contradicted: bool = False
 
 
@@ -68,40 +69,45 @@ def weigh_risks(
         DecisionRow(state, None if label is None else task.label_id(label))
         for state, label in analysis.decisions(LARGEST_CHAIN).items()
     )
-    differs = any(payload.shown.get(own.state, own.label) != own.label for own in decisions)
-    if differs or payload.contradicted:
+    doubtful = payload.contradicted or _differ(decisions, payload.shown)
+    if doubtful:
         decisions, remarks = (), (*remarks, CONTRADICTED)
     rows = []
     for number, state in payload.states:
         found = analysis.risk_of(state)
-        own = Interval() if differs or payload.contradicted else found.policy
+        own = Interval() if doubtful else found.policy
         rows.append(RiskRow(number, *own.as_list(), *found.least.as_list()))
     return Weighed(tuple(rows), decisions), remarks
+
+
+def _differ(decisions: Sequence[DecisionRow], shown: Mapping[Values, int]) -> bool:
+    """Whether decisions behind risks differ from those of runs."""
+    if not decisions:  # they were too many to be kept, so any contradiction may be among them
+        return NO_LABEL in shown.values()
+    return any(shown.get(own.state, own.label) != own.label for own in decisions)
 
 
 class RiskStage(Stage):
     name = "risk"
     title = "computing risks"
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, deterministic: bool) -> None:
         super().__init__(findings)
+        self.deterministic = deterministic  # what the policy declares about itself
         self.total = self.weighed = 0
 
     def rounds(self) -> Iterator[Sequence[Unit]]:
         states, runs = self.findings.states(), self.findings.runs()
         known = read_risks(self.findings)
         self.total, self.weighed = len(states), len(known)
-        bad = {row.state for row in self.findings.contradictions()}
         shown = {
-            state: answer
-            for run in runs
-            for state, answer in decisions_of(run)
-            if answer >= 0 and state not in bad
+            state: answer for run in runs for state, answer in decisions_of(run) if answer >= 0
         }
+        shown |= {row.state: NO_LABEL for row in self.findings.contradictions()}
         key = f"of {len(states)}"
         # Runs that came later may show that the policy has changed its mind.
         stored = read_decisions(self.findings) if known else []
-        contradicted = any(shown.get(own.state, own.label) != own.label for own in stored)
+        contradicted = not self.deterministic or (bool(known) and _differ(stored, shown))
         claims = {number for number, own in known.items() if own.policy != NOTHING}
         if contradicted and claims:
             key += f" and {len(runs)} runs"

@@ -43,7 +43,7 @@ def model_stages(
             yield JudgeStage(findings, settings, oracle)
         yield ConfirmStage(findings, asking, oracle, settings.seed)
     if settings.of_model.risk:
-        yield RiskStage(findings)
+        yield RiskStage(findings, asking.deterministic)
 
 
 class FuzzStage(Stage):

@@ -1,0 +1,37 @@
+"""Requests to stop that Python swallows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+IN_A_FINALIZER = """
+import os, signal, sys, time
+from misstep.stops import Stopped, interrupt_once, mark_stops
+
+number = signal.Signals[sys.argv[1]]
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in a background job
+signal.signal(number, interrupt_once)
+mark_stops()
+
+class Left:
+    def __del__(self):
+        os.kill(os.getpid(), number)
+        time.sleep(0.01)
+
+try:
+    Left()
+    time.sleep(5)
+except Stopped:
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_request_in_a_finalizer_is_made_again_as_it_was(name: str) -> None:
+    """Ctrl-C may be ignored where `kill` is not."""
+    command = [sys.executable, "-c", IN_A_FINALIZER, name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (7, "")
