@@ -41,6 +41,7 @@ ELSEWHERE = (
     "elsewhere"  # of a bug in a state that the baseline does not know, with a family that it knows
 )
 CRASH = "crash"
+NO_FUNCTION = "the policy contradicts itself, or declares that it is not deterministic"
 _SHOWN = 5  # ids in a reason
 
 
@@ -227,7 +228,7 @@ class Gate:
             if summary.timeouts:
                 yield f"the policy did not answer in time in {summary.timeouts} runs"
             if summary.flaky or summary.contradictions:
-                yield "the policy contradicts itself when it is asked again"
+                yield NO_FUNCTION
 
 
 @dataclass(frozen=True)
@@ -328,7 +329,7 @@ def _trouble_text(result: GateResult) -> str:
     if result.exit_code == UndecidedError.exit_code:
         return f"nothing was tested {code}"
     if result.exit_code == FlakyPolicyError.exit_code:
-        return f"the policy contradicts itself when it is asked again {code}"
+        return f"{NO_FUNCTION} {code}"
     return f"a limit ended the work before everything was tested {code}"
 
 
@@ -363,6 +364,7 @@ __all__ = [
     "CRASH",
     "ELSEWHERE",
     "FAIL_ON",
+    "NO_FUNCTION",
     "Baseline",
     "Gate",
     "GateResult",

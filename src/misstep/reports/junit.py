@@ -15,7 +15,7 @@ from xml.etree import ElementTree as Xml
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record
 from misstep.campaigns.summary import Summary
-from misstep.comparison.gates import GateResult
+from misstep.comparison.gates import NO_FUNCTION, GateResult
 from misstep.files import write_bytes
 from misstep.reports.escaping import visible
 from misstep.reports.findings import (
@@ -99,7 +99,7 @@ def _suite(
         if own[key]
     ]
     if own["flaky"]:
-        wrong.append(f"{own['flaky']} states where it contradicts itself when it is asked again")
+        wrong.append(f"{own['flaky']} states where {NO_FUNCTION}")
     if wrong:
         Xml.SubElement(case, "error", type="policy", message="; ".join(wrong))
     for title, members in grouped(bugs).items():
