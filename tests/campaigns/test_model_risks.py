@@ -81,6 +81,7 @@ def test_a_policy_that_contradicts_itself(
 ) -> None:
     """Its risk was computed from one of its answers: it was 0 beside a run into an unsafe state."""
     monkeypatch.setattr("misstep.campaigns.models.risk.LARGEST_CHAIN", most)
+    monkeypatch.setattr(Alternating, "asked", 0)
     with run_campaign(
         jani.task(WALK), Alternating(), out=tmp_path / "found", runs=40, risk=True
     ) as campaign:
