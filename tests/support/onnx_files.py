@@ -14,9 +14,9 @@ def encode_onnx(weights: MlpWeights) -> bytes:
     """A network of linear layers with ReLU between them, in single precision, for any number of rows."""
     nodes, constants, name = b"", b"", "x"
     for number, layer in enumerate(weights.layers):
-        constants += _part(5, _tensor(f"w{number}", layer.matrix))
-        constants += _part(5, _tensor(f"b{number}", layer.bias))
-        transposed = _part(5, _text(1, "transB") + _number(3, 1) + _number(20, _INT))
+        constants += part_field(5, _tensor(f"w{number}", layer.matrix))
+        constants += part_field(5, _tensor(f"b{number}", layer.bias))
+        transposed = part_field(5, _text(1, "transB") + number_field(3, 1) + number_field(20, _INT))
         nodes += node("Gemm", [name, f"w{number}", f"b{number}"], f"y{number}", transposed)
         name = f"y{number}"
         if number + 1 < len(weights.layers):
@@ -24,41 +24,48 @@ def encode_onnx(weights: MlpWeights) -> bytes:
             name = f"z{number}"
     inputs, outputs = weights.layers[0].matrix.shape[1], weights.layers[-1].matrix.shape[0]
     graph = nodes + _text(2, "net") + constants
-    graph += _part(11, _matrix("x", inputs)) + _part(12, _matrix(name, outputs))
-    opset = _part(8, _text(1, "") + _number(2, 17))
-    return _number(1, 9) + _part(7, graph) + opset
+    graph += part_field(11, _matrix("x", inputs)) + part_field(12, _matrix(name, outputs))
+    opset = part_field(8, _text(1, "") + number_field(2, 17))
+    return number_field(1, 9) + part_field(7, graph) + opset
 
 
 def model(nodes: bytes) -> bytes:
     """A model of these nodes, which need not make sense."""
-    return _number(1, 9) + _part(7, nodes + _text(2, "net"))
+    return number_field(1, 9) + part_field(7, nodes + _text(2, "net"))
 
 
 def node(operation: str, inputs: list[str], output: str, attributes: bytes = b"") -> bytes:
     given = b"".join(_text(1, name) for name in inputs)
-    return _part(1, given + _text(2, output) + _text(4, operation) + attributes)
+    return part_field(1, given + _text(2, output) + _text(4, operation) + attributes)
 
 
 def _tensor(name: str, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bytes:
-    sizes = b"".join(_number(1, size) for size in values.shape)
-    return sizes + _number(2, _FLOAT) + _text(8, name) + _part(9, values.astype("<f4").tobytes())
+    sizes = b"".join(number_field(1, size) for size in values.shape)
+    return (
+        sizes
+        + number_field(2, _FLOAT)
+        + _text(8, name)
+        + part_field(9, values.astype("<f4").tobytes())
+    )
 
 
 def _matrix(name: str, columns: int) -> bytes:
-    shape = _part(1, _text(2, "n")) + _part(1, _number(1, columns))
-    return _text(1, name) + _part(2, _part(1, _number(1, _FLOAT) + _part(2, shape)))
+    shape = part_field(1, _text(2, "n")) + part_field(1, number_field(1, columns))
+    return _text(1, name) + part_field(
+        2, part_field(1, number_field(1, _FLOAT) + part_field(2, shape))
+    )
 
 
-def _number(field: int, value: int) -> bytes:
+def number_field(field: int, value: int) -> bytes:
     return _varint(field << 3) + _varint(value)
 
 
-def _part(field: int, content: bytes) -> bytes:
+def part_field(field: int, content: bytes) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
 def _text(field: int, text: str) -> bytes:
-    return _part(field, text.encode())
+    return part_field(field, text.encode())
 
 
 def _varint(value: int) -> bytes:

@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from support.onnx_files import number_field, part_field
+
 Files = dict[str, bytes]
 """What a reader is given: the content of each file by its name."""
 
@@ -350,17 +352,8 @@ def _fields(content: bytes) -> list[tuple[int, int | bytes]] | None:
 
 
 def _encoded(fields: list[tuple[int, int | bytes]]) -> bytes:
-    def varint(number: int) -> bytes:
-        found = b""
-        while number >= 0x80:
-            found += bytes([number & 0x7F | 0x80])
-            number >>= 7
-        return found + bytes([number])
-
     return b"".join(
-        varint(number << 3 | 2) + varint(len(value)) + value
-        if isinstance(value, bytes)
-        else varint(number << 3) + varint(value)
+        part_field(number, value) if isinstance(value, bytes) else number_field(number, value)
         for number, value in fields
     )
 
