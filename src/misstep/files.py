@@ -184,6 +184,17 @@ def read_bytes(path: Path, max_bytes: int, kind: str, *, follow: bool = True) ->
     return bytes(content)
 
 
+def decoded(content: bytes, where: str, expected: str | None = None) -> str:
+    """The text of a file, or an error that names the line with the first byte that is none."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputFormatError(
+            "not UTF-8 text", where=f"{where}:{line}", expected=expected
+        ) from None
+
+
 def _refuse_strange(found: os.stat_result, path: Path, kind: str) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise InputFileError("this is a folder", where=str(path), expected=kind)
@@ -265,6 +276,7 @@ def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> Non
 __all__ = [
     "check_beside",
     "check_target",
+    "decoded",
     "is_there",
     "not_following",
     "not_waiting",

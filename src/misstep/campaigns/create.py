@@ -14,7 +14,15 @@ from misstep.campaigns.schema import APPLICATION_ID, create_tables
 from misstep.campaigns.seal import seal_from_scratch
 from misstep.campaigns.toml import Tree, to_toml
 from misstep.errors import InputFileError, InputFormatError
-from misstep.files import check_beside, open_inside, read_bytes, reason, refuse_link, write_inside
+from misstep.files import (
+    check_beside,
+    decoded,
+    open_inside,
+    read_bytes,
+    reason,
+    refuse_link,
+    write_inside,
+)
 
 CONFIG_NAME = "config.toml"
 DATABASE_NAME = "run.db"
@@ -209,12 +217,8 @@ def read_config(folder: Path) -> str | None:
     path = folder / CONFIG_NAME
     if not os.path.lexists(path):
         return None
-    try:
-        return read_bytes(
-            path, _MAX_CONFIG_BYTES, "the settings of a campaign", follow=False
-        ).decode()
-    except UnicodeDecodeError as error:
-        raise InputFormatError("not UTF-8 text", where=str(path)) from error
+    content = read_bytes(path, _MAX_CONFIG_BYTES, "the settings of a campaign", follow=False)
+    return decoded(content, str(path))
 
 
 def _sync_folder(folder: Path) -> None:

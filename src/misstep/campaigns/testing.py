@@ -22,7 +22,7 @@ from misstep.campaigns.store import Store, begin_store, memory_store, open_store
 from misstep.campaigns.tables import Content
 from misstep.campaigns.toml import from_toml
 from misstep.errors import InputFormatError, MisstepError, UsageError
-from misstep.files import read_bytes
+from misstep.files import decoded, read_bytes
 from misstep.oracles.trust import given_oracle, require_oracle_trust
 from misstep.policies.service import sharing
 from misstep.policies.trust import Trust, require_trust
@@ -197,10 +197,7 @@ def read_settings(
         return _checked(Settings.from_dict(config, "the settings", world), "the settings")
     path = as_path("config", config, "the path of a file of settings, or a dictionary of them")
     where = str(path)
-    try:
-        text = read_bytes(path, MAX_CONFIG_BYTES, "a file of settings").decode()
-    except UnicodeDecodeError as error:
-        raise InputFormatError("not UTF-8 text", where=where) from error
+    text = decoded(read_bytes(path, MAX_CONFIG_BYTES, "a file of settings"), where)
     settings = Settings.from_dict(from_toml(text, where), where, world)
     require_oracle_trust(settings.oracle, trust, where, hint="if you trust it, give --trust-policy")
     return _checked(settings, where)

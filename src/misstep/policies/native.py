@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from misstep import _core
 from misstep.decoding import excerpt, whole_number
 from misstep.errors import InputFormatError, UsageError
-from misstep.files import read_bytes
+from misstep.files import decoded, read_bytes
 from misstep.planning import HEURISTICS
 from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States, checked_states
 from misstep.tasks.census import state_space
@@ -96,7 +96,7 @@ def load_plan(argument: str, task: Task) -> Policy:
     """
     path = Path(argument)
     content = read_bytes(path, MAX_PLAN_BYTES, "a plan file")
-    text = _decoded(content, path)
+    text = decoded(content, str(path), "a plan file")
     decisions: dict[tuple[int, ...], int] = {}
     named: dict[str, tuple[int, ...]] = {}  # a long plan takes the same steps again and again
     state = task.initial_state
@@ -123,18 +123,6 @@ def load_plan(argument: str, task: Task) -> Policy:
     policy = NativePolicy(task, table, chooses=False)
     policy.digest = hashlib.sha256(content).hexdigest()
     return policy
-
-
-def _decoded(content: bytes, path: Path) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputFormatError(
-            f"byte 0x{content[error.start]:02x} is not text",
-            where=f"{path}:{line}",
-            expected="UTF-8",
-        ) from None
 
 
 def _steps(text: str) -> Iterator[tuple[int, str]]:

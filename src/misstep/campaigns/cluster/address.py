@@ -17,7 +17,7 @@ from typing import Any
 from misstep.campaigns.toml import from_toml
 from misstep.decoding import whole_number
 from misstep.errors import InputFormatError, UsageError
-from misstep.files import read_bytes
+from misstep.files import decoded, read_bytes
 
 EXPECTED = "tcp://HOST:PORT, tls://HOST:PORT, local:N or slurm:FILE.toml"
 MOST_LOCAL = 1024
@@ -98,10 +98,7 @@ _SLURM: Mapping[str, type | tuple[type, ...]] = {
 
 def _slurm(path: Path) -> Slurm:
     where = str(path)
-    try:
-        text = read_bytes(path, MAX_FILE_BYTES, "a file of options for Slurm").decode()
-    except UnicodeDecodeError as error:
-        raise InputFormatError("not UTF-8 text", where=where) from error
+    text = decoded(read_bytes(path, MAX_FILE_BYTES, "a file of options for Slurm"), where)
     options = from_toml(text, where)
     for name, value in options.items():
         if name not in _SLURM:

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from misstep.errors import InputFormatError, UsageError
-from misstep.files import read_bytes
+from misstep.files import decoded, read_bytes
 from misstep.tasks.pddl.atoms import AtomTable
 from misstep.tasks.task import State, Task
 
@@ -61,10 +61,8 @@ def named_operator(answer: str, task: Task, state: State) -> int:
 
 
 def _read(file: Path) -> str:
-    try:
-        text = read_bytes(file, MAX_TEMPLATE_BYTES, "a prompt template").decode()
-    except UnicodeDecodeError:
-        raise InputFormatError("the template is not UTF-8 text", where=str(file)) from None
+    kind = "a prompt template"
+    text = decoded(read_bytes(file, MAX_TEMPLATE_BYTES, kind), str(file), kind)
     expected = "the placeholders " + ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
     for found in _PLACEHOLDER.finditer(text):
         if found.group(1) not in PLACEHOLDERS:

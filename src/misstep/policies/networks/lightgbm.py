@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from misstep.errors import InputFormatError, UnsupportedError
+from misstep.files import decoded
 from misstep.policies.networks.trees import Ensemble, Leaf, Split, Tree, count, grow
 
 KIND = "a model saved by LightGBM"
@@ -40,10 +41,7 @@ def decode_dump(document: dict[str, Any], where: str) -> Ensemble:
 
 def decode_text(content: bytes, where: str) -> Ensemble:
     """From the text of `save_model`."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputFormatError("this is not text", where=where, expected=KIND) from None
+    text = decoded(content, where, KIND)
     if text.split("\n", 1)[0].strip() != "tree":
         raise InputFormatError("the first line is not 'tree'", where=where, expected=KIND)
     if "\nend of trees" not in text:

@@ -18,6 +18,7 @@ from typing import NoReturn
 import numpy as np
 
 from misstep.errors import InputFormatError
+from misstep.files import decoded
 from misstep.policies.networks.mlp import (
     MAX_LAYERS,
     Array,
@@ -33,10 +34,7 @@ MAX_WORD = 1000  # letters of a number: all that can tell two of them apart
 
 
 def decode_nnet(content: bytes, where: str) -> MlpWeights:
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputFormatError("this is not text", where=where, expected=KIND) from None
+    text = decoded(content, where, KIND)
     numbers = _Numbers(text, where)
     layer_count, inputs, outputs, _ = numbers.whole(4, "the header")
     if not 1 <= layer_count <= MAX_LAYERS:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep._core import Sketch as CoreSketch
-from misstep.errors import InputFormatError, UnsupportedError, UsageError
-from misstep.files import read_bytes
+from misstep.errors import UnsupportedError, UsageError
+from misstep.files import decoded, read_bytes
 from misstep.policies.native import NativePolicy
 from misstep.policies.options import split_options, whole
 from misstep.policies.policy import Answers, Candidates, Policy, States, checked_states
@@ -81,7 +81,7 @@ def load(argument: str, task: Task) -> Policy:
         raise UsageError("sketch needs a file", expected=SPEC)
     _check_width(options.get("width"), file)
     content = read_bytes(Path(file), MAX_BYTES, "a sketch")
-    sketch = parse_sketch(_decoded(content, file), file)
+    sketch = parse_sketch(decoded(content, file, "a sketch, (:policy ...)"), file)
     whole_set = chooser == ALL
     policy = SketchPolicy(task, sketch) if whole_set else ChosenSketchPolicy(task, sketch, chooser)
     policy.digest = hashlib.sha256(f"sketch {chooser}\n".encode() + content).hexdigest()
@@ -109,16 +109,6 @@ def _check_width(width: int | None, file: str) -> None:
             where=file,
             expected="--width=0",
         )
-
-
-def _decoded(content: bytes, file: str) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputFormatError(
-            "not UTF-8 text", where=f"{file}:{line}", expected="a sketch, (:policy ...)"
-        ) from None
 
 
 __all__ = ["ChosenSketchPolicy", "SketchPolicy", "load"]
