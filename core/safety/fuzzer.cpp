@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 namespace misstep::safety {
 
@@ -176,9 +175,9 @@ FuzzRun Fuzzer::run(StateId start, CounterRandom &random) {
         }
         way_.clear();
         for (std::uint32_t i = target; entries_[i].parent != NOWHERE; i = entries_[i].parent) way_.push_back(i);
-        for (std::uint32_t i : std::views::reverse(way_)) {
+        for (auto i = way_.rbegin(); i != way_.rend(); ++i) {
             run.labels.push_back(system_.decision(run.states.back()));
-            run.states.push_back(entries_[i].state);
+            run.states.push_back(entries_[*i].state);
         }
         const bool is_known = visited_.contains(run.states.back());
         for (std::uint32_t i : way_) visited_.insert(entries_[i].state);

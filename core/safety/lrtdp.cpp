@@ -1,7 +1,5 @@
 #include "safety/lrtdp.h"
 
-#include <ranges>
-
 namespace misstep::safety {
 
 void Lrtdp::solve(StateId id, Radius radius, Meter &meter) {
@@ -60,9 +58,9 @@ bool Lrtdp::check(StateId id, Meter &meter) {
         for (StateId state : closed_) settle(state, chosen_[state]);
         return true;
     }
-    for (StateId state : std::views::reverse(closed_)) {
+    for (auto state = closed_.rbegin(); state != closed_.rend(); ++state) {
         meter.tick();
-        raise(state, backup(state).value);
+        raise(*state, backup(*state).value);
     }
     return false;
 }
