@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace misstep::test {
@@ -38,3 +40,12 @@ class Bytes {
 };
 
 }  // namespace misstep::test
+
+// What a fuzzer claims of an input. It ends the program if it does not hold, which is how libFuzzer learns of a finding.
+#define REQUIRE(claim)                                                                     \
+    do {                                                                                   \
+        if (!(claim)) {                                                                    \
+            std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #claim); \
+            std::abort();                                                                  \
+        }                                                                                  \
+    } while (false)
