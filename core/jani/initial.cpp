@@ -28,7 +28,7 @@ std::uint64_t InitialStates::Domain::size() const {
     return listed ? values.size() : static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
 }
 
-InitialStates::InitialStates(std::shared_ptr<const Task> task)
+InitialStates::InitialStates(std::shared_ptr<const Task> task, const Steps &steps)
     : task_(std::move(task)),
       model_(*task_->model),
       expressions_(model_.expressions()),
@@ -67,7 +67,7 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     method_ = Method::enumerated;
     if (empty_) return;
     if (!infinite())
-        if (auto found = search(ENUMERATION_STEPS, {})) {
+        if (auto found = search(steps.enumeration, {})) {
             publish(std::move(*found));
             return;
         }
@@ -78,15 +78,15 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     for (const LinearConjunct &conjunct : linear_)
         if (conjunct.op == Op::equal && prepare_counting(conjunct)) break;
     method_ = rest_.size() == (equation_ ? 1 : 0) ? Method::counted : Method::rejection;
-    if (empty_ || method_ == Method::counted || !is_hopeless()) return;
+    if (empty_ || method_ == Method::counted || !is_hopeless(steps.proposals)) return;
     method_ = Method::searched;
-    if (infinite() || free_states() > ENUMERATION_STEPS) return;
+    if (infinite() || free_states() > steps.enumeration) return;
     std::optional<std::vector<std::uint64_t>> found;
-    if (tables() != nullptr) found = branch_by_tables(TABLE_STEPS, {}, true);
+    if (tables() != nullptr) found = branch_by_tables(steps.tables, {}, true);
     // Tables draw no conclusion from a long sum before all but one of its terms are fixed; intervals do.
     const bool sums = std::any_of(linear_.begin(), linear_.end(),
                                   [](const LinearConjunct &conjunct) { return conjunct.form.terms.size() > 3; });
-    if (!found && (tables() == nullptr || sums)) found = branch(BRANCHING_STEPS, {});
+    if (!found && (tables() == nullptr || sums)) found = branch(steps.branching, {});
     if (found) {
         method_ = Method::enumerated;
         publish(std::move(*found));
@@ -123,11 +123,11 @@ std::uint64_t InitialStates::free_states() const {
 }
 
 // Whether almost no proposal is a solution. The random numbers are fixed, so the answer is a function of the condition.
-bool InitialStates::is_hopeless() {
-    constexpr int PROPOSALS = 20'000, ENOUGH = 20;
+bool InitialStates::is_hopeless(int proposals) {
+    constexpr int ENOUGH = 20;
     CounterRandom random(1);
     int found = 0;
-    for (int i = 0; i < PROPOSALS && found < ENOUGH; ++i) {
+    for (int i = 0; i < proposals && found < ENOUGH; ++i) {
         propose(random);
         found += accepted();
     }

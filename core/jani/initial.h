@@ -29,15 +29,20 @@ namespace misstep::jani {
 class InitialStates {
    public:
     enum class Method { listed, enumerated, counted, rejection, searched };
-    static constexpr std::uint64_t ENUMERATION_STEPS = 1 << 20;
-    static constexpr std::uint64_t BRANCHING_STEPS = 1 << 19;
+    // What each way to list all states may take before another one is tried.
+    struct Steps {
+        std::uint64_t enumeration = 1 << 20;
+        std::uint64_t branching = 1 << 19;
+        std::uint64_t tables = 1 << 22;
+        int proposals = 20'000;  // drawn to find out whether almost all of them are rejected
+    };
     static constexpr std::uint64_t MOST_WORDS = 16;         // of listed states, for each allowed step
     static constexpr std::uint64_t MOST_MEMORY = 1 << 28;  // words of all listed states
-    static constexpr std::uint64_t TABLE_STEPS = 1 << 22;
     static constexpr std::uint64_t REJECTION_TRIES = 1'000'000;
     static constexpr std::uint64_t SEARCH_TRIES = 10'000;
 
-    explicit InitialStates(std::shared_ptr<const Task> task);
+    explicit InitialStates(std::shared_ptr<const Task> task) : InitialStates(std::move(task), Steps()) {}
+    InitialStates(std::shared_ptr<const Task> task, const Steps &steps);
 
     Method method() const { return method_; }
     // The number of start states, if it is known and fits in 64 bits.
@@ -89,7 +94,7 @@ class InitialStates {
                                                                const std::function<bool()> &go_on, bool hurry = false);
     bool adopt();
     void publish(std::vector<std::uint64_t> states);
-    bool is_hopeless();
+    bool is_hopeless(int proposals);
     std::uint64_t free_states() const;
     bool accepted();
     void keep(const Word *values, std::vector<std::uint64_t> &states) const;
