@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 
-#include "../cpp/tasks.h"
 #include "bytes.h"
 #include "dominance/factoring.h"
 #include "dominance/function.h"
@@ -17,35 +16,11 @@
 #include "search/astar.h"
 #include "search/ehc.h"
 #include "search/gbfs.h"
+#include "small_tasks.h"
 
 namespace {
 
 using namespace misstep;
-
-std::vector<Fact> draw_facts(test::Bytes &bytes, const std::vector<int> &sizes) {
-    std::vector<Fact> facts;
-    for (int v = 0; v < static_cast<int>(sizes.size()); ++v)
-        if (const int value = bytes.below(2 * sizes[v]); value < sizes[v]) facts.push_back({v, value});
-    return facts;
-}
-
-Task draw_task(test::Bytes &bytes, const std::vector<int> &sizes) {
-    const bool conditional = bytes.below(4) == 0;
-    std::vector<int> initial;
-    for (const int size : sizes) initial.push_back(bytes.below(size));
-    std::vector<Fact> goal = draw_facts(bytes, sizes);
-    std::vector<Task::RawOperator> operators;
-    while (!bytes.empty() && operators.size() < 12) {
-        Task::RawOperator op{"", draw_facts(bytes, sizes), {}, bytes.below(4)};
-        if (bytes.rarely()) op.cost = MAX_OPERATOR_COST;
-        for (const Fact &fact : draw_facts(bytes, sizes)) {
-            op.effects.push_back({{}, fact});
-            if (conditional && bytes.below(2)) op.effects.back().conditions = draw_facts(bytes, sizes);
-        }
-        operators.push_back(std::move(op));
-    }
-    return test::make_task(sizes, std::move(initial), std::move(goal), std::move(operators));
-}
 
 // One task with its truth.
 class Claims {
@@ -245,15 +220,11 @@ class Claims {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     test::Bytes bytes(data, size);
-    std::vector<int> sizes;
-    for (int v = bytes.below(4), room = 64; v >= 0; --v) {  // few states, so that all pairs of them can be compared
-        sizes.push_back(1 + bytes.below(std::min(room, 4)));
-        room /= sizes.back();
-    }
+    const std::vector<int> sizes = test::draw_sizes(bytes);
     // What is decided beside the task comes first, so that a longer task does not change it.
     std::array<std::uint8_t, 96> choices{};
     for (std::uint8_t &byte : choices) byte = bytes.take<std::uint8_t>();
-    const Task task = draw_task(bytes, sizes);
+    const Task task = test::draw_task(bytes, sizes);
     test::Bytes rest(choices.data(), choices.size());
     Claims claims(task, rest);
     if (claims.useful()) ++test::accepted;
