@@ -166,11 +166,12 @@ void InitialStates::shrink_domains() {
     std::vector<bool> guaranteed(count, false);
     for (int round = 0; round < BOUND_ROUNDS; ++round)
         for (std::size_t i = 0; i < count && !empty_; ++i) {
+            if (guaranteed[i] || !expressions_[task_->start_conjuncts[i]].total) continue;
             const std::vector<SlotId> &support = task_->start_tests[i].support;
-            if (support.empty()) {  // false, or without a result
+            if (support.empty()) {
                 if (!holds(i)) empty_ = true;
                 guaranteed[i] = true;
-            } else if (support.size() == 1 && expressions_[task_->start_conjuncts[i]].total && !guaranteed[i]) {
+            } else if (support.size() == 1) {
                 guaranteed[i] = shrink_by_values(i, support.front()) || shrink_by_bounds(i, support.front(), round > 0);
             }
         }

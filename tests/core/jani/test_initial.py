@@ -208,6 +208,14 @@ def test_a_condition_may_protect_what_stands_behind_it() -> None:
     }
 
 
+def test_what_stands_behind_a_condition_that_never_holds_is_not_evaluated() -> None:
+    variables = [variable("x", bounded(0, 3)), variable("y", bounded(0, 3))]
+    never, without_result = op("<", op("+", "x", "y"), 0), op(">", op("/", 1, 0), 0)
+    assert built(variables, condition(op("∧", never, without_result))).initial_states() == []
+    with pytest.raises(InputFormatError, match="division by zero"):
+        built(variables, condition(op("∧", op("<", "x", "y"), without_result))).initial_states()
+
+
 values = st.sampled_from(["x", "y", "z", 0, 1, 2, 3])
 sums = st.one_of(values, st.builds(op, st.sampled_from(["+", "-", "*", "max"]), values, values))
 atoms = st.builds(op, st.sampled_from(["=", "≠", "<", "≤", ">", "≥"]), sums, sums)
