@@ -124,7 +124,7 @@ fuzz: setup  ## damage the input of every reader for FUZZ_SECONDS; findings are 
 	PYTHONPATH=tests $(BIN)/python -m attack.fuzzing --seconds $(FUZZ_SECONDS) --jobs $(JOBS) --seed $(SEED) \
 	    --out build/fuzz-findings
 
-fuzz-native: $(VENV)/.tools  ## fuzz the C++ readers, guided by coverage, for FUZZ_SECONDS
+fuzz-native: $(VENV)/.tools  ## fuzz the C++ readers and what the core claims, guided by coverage, for FUZZ_SECONDS
 	@command -v $(CLANG) >/dev/null || { echo "clang is needed with its libFuzzer: apt-get install clang"; exit 1; }
 	@$(CMAKE) -S . -B build/fuzz -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMISSTEP_BINDINGS=OFF \
 	    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1" -DMISSTEP_SANITIZE=fuzzer-no-link,address,undefined -DMISSTEP_FUZZ=ON >/dev/null

@@ -13,9 +13,9 @@ namespace misstep {
 // What a set-valued policy permits, state by state, and the chooser that takes the worst permitted run.
 //
 // The permitted runs from a state s form a graph. The ball of s consists of its first levels, as many as have at most
-// `limit` states together; the policy is asked only in states of the ball. If no transition leads out of the ball, s is
-// closed, and everything about its runs is known. The ball depends on s alone, so all results for s are a function of s,
-// whatever else was asked before.
+// `limit` states together, and none behind a level in which an answer did not come in time. The policy is asked only in
+// states of the ball. If no transition leads out of the ball and all answers came in time, s is closed, and everything about
+// its runs is known. The ball depends on s alone, so all results for s are a function of s, whatever else was asked before.
 //
 // The chooser picks one permitted operator in each state. Where s is closed:
 //   - a state that permits nothing, or an operator that does not apply, is a failure, and so is a state on a cycle;

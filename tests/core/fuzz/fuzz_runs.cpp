@@ -1,7 +1,6 @@
 // Successors, the runs of a policy, repairs and ways back in small tasks are compared with what their definitions give.
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -24,26 +23,11 @@ using namespace misstep;
 // One task with all of its states and transitions.
 class Claims {
    public:
-    Claims(const Task &task, test::Bytes &bytes) : task_(task), bytes_(bytes), all_(task), generator_(task) {
-        for (int i = 0; i < all_.count(); ++i) {
-            numbers_[all_.state(i)] = states_.size();
-            states_.push_back(all_.state(i));
-        }
-        for (const std::vector<int> &state : states_) {
-            successors_.emplace_back();
-            for (const OperatorId op : naive::applicable(task, state.data())) {
-                std::vector<int> next(state.size());
-                task.apply(op, state.data(), next.data());
-                successors_.back().emplace_back(op, numbers_.at(next));
-            }
-        }
+    Claims(const Task &task, test::Bytes &bytes)
+        : task_(task), bytes_(bytes), all_(task), states_(all_.states), successors_(all_.successors), generator_(task) {
         draw_policy();
     }
-    bool useful() const {
-        std::size_t choices = 0;
-        for (const auto &list : successors_) choices += list.size() > 1;
-        return choices > 1;
-    }
+    bool useful() const { return all_.has_choices(); }
 
     void check_successors() {
         std::vector<OperatorId> operators;
@@ -69,7 +53,7 @@ class Claims {
             for (const OperatorId op : operators)
                 predecessors.for_each_predecessor(op, states_[t].data(), [&](const int *values) {
                     const std::vector<int> state(values, values + states_[t].size());
-                    REQUIRE(backwards.insert({numbers_.at(state), {op, t}}).second);
+                    REQUIRE(backwards.insert({all_.numbers.at(state), {op, t}}).second);
                 });
         }
         REQUIRE(backwards == forwards);
@@ -81,8 +65,8 @@ class Claims {
         std::vector<int> values(states_[0].size());
         for (StateId id = 0; id < space.size(); ++id) {
             space.values(id, values.data());
-            REQUIRE(space.h_star()[id] == all_.distance(values));
-            const std::size_t s = numbers_.at(values);
+            REQUIRE(space.h_star()[id] == all_.distances[all_.numbers.at(values)]);
+            const std::size_t s = all_.numbers.at(values);
             REQUIRE(space.first(id + 1) - space.first(id) == successors_[s].size());
             for (const auto &[op, t] : successors_[s]) REQUIRE(space.find(states_[t].data()) != NO_STATE);
         }
@@ -113,7 +97,7 @@ class Claims {
             const StateId id = store.add(states_[s].data());
             const Cost bound = store.upper_bounds().cost(id);
             const RunEnd run = graph.end(s);
-            REQUIRE(bound >= all_.distance(states_[s]));
+            REQUIRE(bound >= all_.distances[s]);
             if (bound < INFINITE_COST) REQUIRE(run.outcome == Outcome::goal && run.cost == bound);
         }
     }
@@ -159,7 +143,7 @@ class Claims {
             REQUIRE(number(graph, result.states[i]) == at && seen.insert(at).second);
             deviations += result.plan[i] == decisions_[at] ? 0 : 1;
             cost += task_.cost(result.plan[i]);
-            at = step(at, result.plan[i]);
+            at = all_.step(at, result.plan[i]);
             REQUIRE(at < states_.size());
         }
         REQUIRE(task_.is_goal(states_[at].data()) && cost == result.cost && cost <= bound);
@@ -181,7 +165,7 @@ class Claims {
         for (std::size_t s = 0; s < states_.size(); ++s)
             if (order.at_least(states_[s].data(), states_[to].data())) {
                 least = std::min(least, costs[s]);
-                REQUIRE(all_.distance(states_[s]) <= all_.distance(states_[to]));
+                REQUIRE(all_.distances[s] <= all_.distances[to]);
             }
         if (way.found) REQUIRE(way.cost == least && order.at_least(end_of(from, way).data(), states_[to].data()));
         else REQUIRE(way.limit != Limit::none ? limited : least == INFINITE_COST);
@@ -195,7 +179,7 @@ class Claims {
             walk.insert(walk.end(), states_[visited.back()].begin(), states_[visited.back()].end());
         }
         for (const std::size_t s : visited) {
-            const Cost known = all_.distance(states_[s]);
+            const Cost known = all_.distances[s];
             plans.push_back(bytes_.below(2) || known == INFINITE_COST ? INFINITE_COST : known + bytes_.below(3));
         }
         const Cost bound = bytes_.below(2) ? INFINITE_COST : bytes_.below(16);
@@ -207,7 +191,7 @@ class Claims {
         REQUIRE(plans[back.target] < INFINITE_COST && back.cost + plans[back.target] < bound);
         const std::vector<int> end = end_of(visited.back(), back);
         REQUIRE(order.at_least(end.data(), states_[visited[back.target]].data()));
-        REQUIRE(all_.distance(states_[visited.back()]) <= back.cost + plans[back.target]);
+        REQUIRE(all_.distances[visited.back()] <= back.cost + plans[back.target]);
     }
 
    private:
@@ -228,22 +212,16 @@ class Claims {
         }
     }
 
-    std::size_t step(std::size_t s, OperatorId op) const {
-        for (const auto &[other, t] : successors_[s])
-            if (other == op) return t;
-        return states_.size();
-    }
-
     std::size_t number(const PolicyGraph &graph, StateId id) const {
         std::vector<int> values(states_[0].size());
         graph.values(id, values.data());
-        return numbers_.at(values);
+        return all_.numbers.at(values);
     }
 
     std::vector<int> end_of(std::size_t from, const WayBack::Way &way) const {
         Cost cost = 0;
         for (const OperatorId op : way.operators) {
-            from = step(from, op);
+            from = all_.step(from, op);
             REQUIRE(from < states_.size());
             cost += task_.cost(op);
         }
@@ -268,10 +246,10 @@ class Claims {
                           : decision == FAILED    ? Outcome::error
                           : decision == TIMED_OUT ? Outcome::timeout
                                                   : Outcome::inapplicable;
-            if (decision < 0 || step(at, decision) == states_.size()) return run;
+            if (decision < 0 || all_.step(at, decision) == states_.size()) return run;
             run.cost += task_.cost(decision);
             ++run.steps;
-            at = static_cast<StateId>(step(at, decision));
+            at = static_cast<StateId>(all_.step(at, decision));
         }
     }
 
@@ -319,11 +297,10 @@ class Claims {
 
     const Task &task_;
     test::Bytes &bytes_;
-    const test::AllStates all_;
+    const test::Transitions all_;
+    const std::vector<std::vector<int>> &states_;
+    const std::vector<std::vector<std::pair<OperatorId, std::size_t>>> &successors_;
     const SuccessorGenerator generator_;
-    std::vector<std::vector<int>> states_;
-    std::map<std::vector<int>, std::size_t> numbers_;
-    std::vector<std::vector<std::pair<OperatorId, std::size_t>>> successors_;
     std::vector<OperatorId> decisions_;
 };
 

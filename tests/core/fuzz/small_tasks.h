@@ -1,10 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "../cpp/tasks.h"
 #include "bytes.h"
+#include "fdr/naive.h"
 
 // Tasks that are small enough to compare all pairs of their states.
 namespace misstep::test {
@@ -42,5 +45,42 @@ inline Task draw_task(Bytes &bytes, const std::vector<int> &sizes) {
     }
     return make_task(sizes, std::move(initial), std::move(goal), std::move(operators));
 }
+
+// All states of a task by number, with their successors.
+struct Transitions {
+    explicit Transitions(const Task &task) {
+        const AllStates all(task);
+        for (int i = 0; i < all.count(); ++i) {
+            numbers[all.state(i)] = states.size();
+            states.push_back(all.state(i));
+            distances.push_back(all.distance(states.back()));
+        }
+        for (const std::vector<int> &state : states) {
+            successors.emplace_back();
+            for (const OperatorId op : naive::applicable(task, state.data())) {
+                std::vector<int> next(state.size());
+                task.apply(op, state.data(), next.data());
+                successors.back().emplace_back(op, numbers.at(next));
+            }
+        }
+    }
+    std::size_t size() const { return states.size(); }
+    // size(): the operator does not apply.
+    std::size_t step(std::size_t s, OperatorId op) const {
+        for (const auto &[other, t] : successors[s])
+            if (other == op) return t;
+        return size();
+    }
+    // A fuzzer of a task without choices has little to compare.
+    bool has_choices() const {
+        return std::count_if(successors.begin(), successors.end(), [](const auto &list) { return list.size() > 1; }) >
+               1;
+    }
+
+    std::vector<std::vector<int>> states;
+    std::vector<Cost> distances;
+    std::map<std::vector<int>, std::size_t> numbers;
+    std::vector<std::vector<std::pair<OperatorId, std::size_t>>> successors;
+};
 
 }  // namespace misstep::test
