@@ -470,9 +470,8 @@ class ModelRecords:
         """A decision that leads from a bug to a state where unsafe states cannot be avoided must be listed as a fault.
 
         If the budget left something open, it may have left open whether a decision is a fault."""
-        # Where the policy contradicts itself, faults are forgotten; while a campaign runs, maybe everywhere.
-        bad = self.contradictions.first
-        if self.left_open or any(state in bad or not self.finished for state in run.states if bad):
+        # Where the policy contradicts itself, faults are forgotten.
+        if self.left_open or any(state in self.contradictions.first for state in run.states):
             return None
         if self.lent and run.states[0] not in self.bugs:
             return None  # there a run belongs to one record, and faults are searched only on runs of bugs
@@ -481,6 +480,9 @@ class ModelRecords:
             after = run.states[step + 1]
             lost = self.task.is_unsafe(after) or self.claimed[after] == {"NOT A BUG"}
             if lost and step not in known and run.states[step] in self.bugs:
+                if not self.finished:  # the run may be one that was not judged yet
+                    self.report.not_checked["missing faults"] += 1
+                    return None
                 text = "leads from a bug to where nothing helps, and no fault says so"
                 return step, f"the decision at step {step} {text}"
         return None
