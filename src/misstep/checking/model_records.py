@@ -109,7 +109,8 @@ class ModelRecords:
         self._strategies: dict[int, SafeStrategy | str] = {}
         if not self.lent:
             report.not_checked["fuzzed runs"] += max(0, store.fuzzed(task.id) - len(self.runs))
-        self.risks = ModelRiskRecords(store, task, self.task, report)
+        bad = self.contradictions.first
+        self.risks = ModelRiskRecords(store, task, self.task, bad, report)
 
     def findings(self) -> Iterator[Finding]:
         """Errors in runs and faults are reported with the records that they belong to, if there are any."""
