@@ -132,6 +132,8 @@ class ModelRecords:
                 first[entry.run] = min(entry.step, first.get(entry.run, entry.step))
                 later = [text for step, text in wrong.get(entry.run, ()) if step >= entry.step]
                 problem = problem or next(iter(later), None)
+            # As on tasks: a state from which the policy has not run yet is no record.
+            self.report.checked["records"] -= problem is None and entry.run not in self.runs
             yield Finding(f"{self.name}:{entry.number}", problem)
         decided = (list(_decisions(run)) for run in runs.values() if isinstance(run, Followed))
         for text in self.contradictions.left_over(decided):
@@ -189,6 +191,9 @@ class ModelRecords:
     def _problem(self, entry: StoredState, runs: dict[int, Followed | str]) -> str | None:
         state = self.task.read_state(loaded(entry.state, "the state"))
         run = runs.get(integer(entry.run, "the number of the run"), "there is no such run")
+        waits = self.lent and not self.finished and entry.number not in self.verdicts
+        if waits and (entry.run, entry.step) == (entry.number, 0) and entry.run not in runs:
+            return None
         if isinstance(run, str):
             return f"run {entry.run}: {run}"
         step = integer(entry.step, "the step of the run")
