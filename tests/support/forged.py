@@ -532,6 +532,13 @@ FORGERIES: tuple[Forgery, ...] = (
         "and no fault says so",
     ),
     Forgery(
+        "the same, and the campaign said to be unfinished",
+        "model",
+        sql("DELETE FROM faults", "UPDATE meta SET value = '0' WHERE key = 'finished'"),
+        "and no fault says so",
+        "and no fault says so",
+    ),
+    Forgery(
         "better label changed", "model", other_better_label, None, "is not safe", "better decisions"
     ),
     Forgery(

@@ -486,12 +486,21 @@ class ModelRecords:
             after = run.states[step + 1]
             lost = self.task.is_unsafe(after) or self.claimed[after] == {"NOT A BUG"}
             if lost and step not in known and run.states[step] in self.bugs:
-                if not self.finished:  # the run may be one that was not judged yet
+                if not self._is_judged(number):
                     self.report.not_checked["missing faults"] += 1
                     return None
                 text = "leads from a bug to where nothing helps, and no fault says so"
                 return step, f"the decision at step {step} {text}"
         return None
+
+    def _is_judged(self, number: int) -> bool:
+        """Whether a run was judged for certain: it is stored before, and a record of its own comes with its faults.
+
+        While a campaign is not finished, faults may also be forgotten because the policy contradicts itself."""
+        if self.finished:
+            return True
+        own = any(entry.run == number for entry in self.entries)
+        return own and not self.lent and not self.contradictions.first
 
     def _outcome_problem(self, outcome: State) -> str | None:
         """The outcome that makes a decision a fault is not safe within the radius."""
