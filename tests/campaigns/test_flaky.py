@@ -318,6 +318,21 @@ def test_bugs_count_once_the_policy_was_asked_again(
     assert told(make(*subject, "Steady", out=out, resume=True)) == told(whole)
 
 
+def test_the_runs_of_a_campaign_that_is_interrupted_while_it_grows_need_no_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may pass known bugs before they are judged."""
+    out = tmp_path / "c"
+    campaign = run_campaign(small_model("one-way-line"), "first", runs=5, out=out)
+    with monkeypatch.context() as patched:
+        stop_at_stage(patched, "judge", 0)
+        with pytest.raises(KeyboardInterrupt):
+            campaign.resume(runs=10)
+    replayed = open_campaign(out).replay()
+    assert replayed.ok, str(replayed)
+    assert replayed.report.not_checked["missing faults"]
+
+
 def test_bugs_of_before_still_count_while_a_campaign_grows(
     folder: Path, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,20 @@ import pytest
 
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.create import read_config
+from misstep.campaigns.planning.payloads import PoolPayload
+from misstep.campaigns.planning.pooling import fresh_states, going_on
+from misstep.campaigns.states import state_of
 from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.view import rank
 from misstep.campaigns.workers import can_start
 from misstep.errors import MisstepError, UsageError
 from misstep.policies.function import StateView
+from misstep.policies.load import load_policy
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
 from support.campaigns import BATCHES, NOISY, ORACLE, SHARING, small_model, told
+from support.permitted import random_task
 from support.tasks import random_costs, small_task
 
 COMPARING = "bmo(10), bmo(20)+aras/ehc"
@@ -271,3 +279,25 @@ def test_a_lent_pool_does_not_grow() -> None:
     with pytest.raises(UsageError, match=r"was taken.*--pool-from"):
         borrower.resume(pool=30)
     assert told(borrower) == before
+
+
+def test_a_pool_goes_on_from_its_own_states_if_the_policy_has_changed_its_mind() -> None:
+    """The last iteration, which is repeated, finds other states then; walks would start from these."""
+    task = random_task(298)
+    for size in range(3, 15):
+        campaign = run_campaign(task, "random:1", pool=size, oracle="undo")
+        known = campaign._content.findings(task.name).states()
+        runner = partial(PolicyRunner, load_policy("random:2", task))
+        settings = dataclasses.replace(campaign.settings, policy="random:2")
+        fuzzing = dataclasses.replace(settings.of_planning.fuzzing, max_states=30)
+        planning = dataclasses.replace(settings.of_planning, fuzzing=fuzzing)
+        settings = dataclasses.replace(settings, planning=planning)
+        fuzzer = going_on(task, runner, settings, known)
+        fresh = fresh_states(fuzzer, PoolPayload(known, 5, 0.0), None).fresh
+        states = [own.state for own in (*known, *fresh)]
+        assert len(set(states)) == len(states)
+        for row in fresh:
+            state = state_of(task, states[row.reference or 0])
+            for operator in row.walk:
+                state = task.apply(state, operator)
+            assert state.values == row.state

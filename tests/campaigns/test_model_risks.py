@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.models.risk import weigh_risks
+from misstep.campaigns.rows import ContradictionRow
 from misstep.campaigns.testing import test as run_campaign
 from support import jani
 from support.jani import bounded, destination, edge, op, pa, variable
@@ -97,3 +99,41 @@ def test_a_policy_that_declares_that_it_is_no_function(monkeypatch: pytest.Monke
     with run_campaign(jani.task(WALK), Wavering(), runs=40, risk=True) as campaign:
         assert {record.verdict for record in campaign.records} == {"FLAKY"}
         assert {record.run.risk for record in campaign.records} == {(0, 1)}
+
+
+def contradicted(campaign: Campaign, x: int) -> None:
+    """What a unit stores that finds another answer, before the work ends."""
+    with campaign._writing() as content, content.store.unit():
+        content.store.set_meta("finished", "0")
+        content.store.set_meta("asks", "1")
+        findings = content.findings(content.task_names()[0])
+        findings.add_contradictions([ContradictionRow((x,), 0, 1, 2)])
+
+
+@pytest.mark.parametrize("most", [0, 100])
+def test_nothing_rests_on_a_decision_that_was_contradicted_since(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither verdicts nor risks are shown until the work goes on, and the folder is no forgery."""
+    monkeypatch.setattr("misstep.campaigns.models.risk.LARGEST_CHAIN", most)
+    with run_campaign(
+        jani.task(WALK), Wavering(), out=tmp_path / "found", runs=20, risk=True
+    ) as campaign:
+        assert all(record.run.risk != (0, 1) for record in campaign.records)
+        contradicted(campaign, 3)
+        assert {record.verdict for record in campaign.records} == {"UNKNOWN"}
+        assert {record.run.risk for record in campaign.records} == {None}
+        assert campaign.replay().report.problems == []
+        campaign.resume()
+        assert {record.verdict for record in campaign.records} == {"FLAKY"}
+        assert {record.run.risk for record in campaign.records} == {(0, 1)}
+        assert campaign.replay().report.problems == []
+
+
+def test_a_risk_that_does_not_rest_on_a_contradiction_stays(tmp_path: Path) -> None:
+    with run_campaign(
+        jani.task(WALK), Wavering(), out=tmp_path / "found", runs=20, risk=True
+    ) as campaign:
+        before = [record.run.risk for record in campaign.records]
+        contradicted(campaign, 5)  # where runs end
+        assert [record.run.risk for record in campaign.records] == before

@@ -14,6 +14,7 @@ import pytest
 
 import misstep
 from misstep import Campaign
+from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.lent import loan_of
 from misstep.campaigns.planning.work import PlanningWork
@@ -295,6 +296,10 @@ def test_interrupted_anywhere_it_goes_on_to_the_same_records(
         with pytest.raises(Stopped):
             again(folder, policy, oracle=_poor(world), out=out)
         monkeypatch.setattr(Engine, "_keep", keep)
+        with open_campaign(out) as begun:
+            replayed = begun.replay()
+            assert replayed.ok, str(replayed)
+            assert replayed.report.checked["records"] == len(begun.records)
         found = again(folder, policy, oracle=_poor(world), out=out, resume=True)
         assert told(found.campaign) == whole
 

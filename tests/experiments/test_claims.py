@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from misstep.experiments.claims import AGREES, DISAGREES, OPEN, Judged, judge_claim
+from misstep.experiments.definition import Unit
 from misstep.experiments.expressions import Summary
 from misstep.experiments.figures import _by_pair, make_figures
 from misstep.experiments.observations import Gathered
+from misstep.experiments.store import DONE, Stored
 from misstep.experiments.tables import Number, shown_number
 from misstep.reports.figures.shapes import Text
 
 
-def judged(rows: list[dict[str, Any]], **own: Any) -> Judged:
+def judged(
+    rows: list[dict[str, Any]],
+    units: Sequence[Unit] = (),
+    results: Mapping[str, Stored] = MappingProxyType({}),
+    definition: Any = None,
+    **own: Any,
+) -> Judged:
     claim: dict[str, Any] = {"name": "c", "text": "", "section": None, "paper": None, "step": "s"}
     claim |= {"where": None, "among": None, "groups": ["row"], "holds": None, "value": None}
     claim |= {"shown": {}, "sampled": False, "needs": 0, "why": "", **own}
-    gathered = Gathered(None, "small", 1, (), {}, {"s": rows})  # type: ignore[arg-type]
+    gathered = Gathered(definition, "small", 1, tuple(units), results, {"s": rows})
     return judge_claim(claim, gathered)
 
 
@@ -52,6 +62,33 @@ def test_groups_of_which_nothing_is_known_decide_nothing(
     assert "1 more unknown" in found.ours
     assert "Unknown in r2." in found.why
     assert "r2" not in found.why.split("Unknown")[0]
+
+
+@pytest.mark.parametrize(
+    ("where", "agrees", "verdict", "more"),
+    [
+        (None, ">= 0.6", OPEN, 2),
+        (None, ">= 0.1", AGREES, 2),
+        (None, "== 1", DISAGREES, 2),
+        ("flag and family == 'A'", ">= 0.6", OPEN, 1),
+        ("flag and family == 'B' and row != 'r3'", ">= 0.6", DISAGREES, 0),
+    ],
+)
+def test_groups_that_are_not_done_decide_nothing(
+    where: str | None, agrees: str, verdict: str, more: int
+) -> None:
+    family = {"r0": "A", "r1": "B", "r2": "A", "r3": "B"}
+    found = [
+        {"row": row, "family": family[row], "flag": True, "a": a}
+        for row, a in (("r0", 1), ("r1", 0))
+    ]
+    units = [Unit(row, "s", "k", row, 0, "", {}, 0.0) for row in family]
+    done = {row: Stored(DONE, {}, 0.0, "") for row in ("r0", "r1")}
+    definition = SimpleNamespace(tags={row: {"family": own} for row, own in family.items()})
+    own = judged(found, units, done, definition, where=where, holds="sum(a) > 0", agrees=agrees)
+    assert own.verdict == verdict
+    assert (f"{more} more unknown" in own.ours) == (more > 0)
+    assert ("Unknown in r2" in own.why) == (more > 0)
 
 
 @pytest.mark.parametrize(

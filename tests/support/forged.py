@@ -28,6 +28,7 @@ from support.forging import (
     changed_table,
     column,
     contradicted_elsewhere,
+    contradicted_once,
     fixed_bugs,
     less_risk,
     less_risk_of_runs,
@@ -531,6 +532,13 @@ FORGERIES: tuple[Forgery, ...] = (
         "and no fault says so",
     ),
     Forgery(
+        "the same, and the campaign said to be unfinished",
+        "model",
+        sql("DELETE FROM faults", "UPDATE meta SET value = '0' WHERE key = 'finished'"),
+        "and no fault says so",
+        "and no fault says so",
+    ),
+    Forgery(
         "better label changed", "model", other_better_label, None, "is not safe", "better decisions"
     ),
     Forgery(
@@ -609,6 +617,13 @@ FORGERIES: tuple[Forgery, ...] = (
         less_risk_of_runs,
         "the policy is said to do otherwise than in its run",
         "the policy is said to do otherwise than in its run",
+    ),
+    Forgery(
+        "the policy said to contradict itself where a risk rests on its decision",
+        "risk",
+        contradicted_once,
+        "the policy contradicts itself in a state that it can get to",
+        "the policy contradicts itself in a state that it can get to",
     ),
     Forgery(
         "contradictions removed, and bugs made of it",

@@ -28,14 +28,12 @@ from typing import NamedTuple
 from misstep.campaigns.confirmed import (
     ASKED,
     ASKED_OFTEN,
-    CONFIRMED,
     SAMPLED,
-    is_no_function,
     withdrawn,
 )
 from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
-from misstep.campaigns.tables import CONFIRM, Findings
+from misstep.campaigns.tables import CONFIRM, CONFIRMED, Findings
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.native import NativePolicy
@@ -47,6 +45,7 @@ SAMPLE_UNIT = 1000  # other runs
 # same process, this many a third time, and so on.
 REPEATED = (32, 8, 8, 8, 2, 2, 2, 2, 2)
 OFTEN = 14  # times in each of two further processes: with the first two answers 30 in all
+NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
 ENDS_WITHOUT_ANSWER = ("goal", "loop", "cut", "timeout", "unsafe", "safe")
 
 
@@ -305,8 +304,6 @@ class ConfirmStage(Stage):
         asked: Asked = result.content
         payload: AskPayload = unit.payload
         self.findings.add_contradictions(asked.contradictions)
-        if asked.contradictions:  # any run may meet them
-            self.findings.forget_stage(CONFIRMED)
         self.asked += len(payload.runs)
         mark = {"ask": ASKED, "sample": SAMPLED}.get(unit.job)
         if unit.process == 3:
@@ -360,6 +357,11 @@ def judged_runs(
         for run in runs
         if run.number in judged
     ]
+
+
+def is_no_function(findings: Findings) -> bool:
+    """Whether the policy's answers differ so often that none of them is reliable."""
+    return len(findings.contradictions()) > NO_FUNCTION * findings.asked_again()
 
 
 def rests_on_graph(row: VerdictRow) -> bool:

@@ -16,17 +16,15 @@ from typing import NamedTuple
 
 from misstep.campaigns.rows import FaultRow, StateRow, VerdictRow
 from misstep.campaigns.store import Store
-from misstep.campaigns.tables import Findings
+from misstep.campaigns.tables import CONFIRMED, Findings
 
 # Marks of runs, among the units.
 ASKED = "asked"  # about every decision
 SAMPLED = "sampled"  # about one decision
 ASKED_OFTEN = "asked often"
-CONFIRMED = "confirmed"
 NOT_ASKED_AGAIN = "not asked again"  # the source of a verdict that is withheld for this reason
 RUN_NOT_ASKED_AGAIN = "open, not asked again"  # of one that is UNKNOWN all the same
 _ASKS = "asks"
-NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
 
 
 def note_asking(store: Store, asks: bool) -> None:
@@ -64,18 +62,11 @@ def read_confirmed(findings: Findings) -> Confirmed | None:
     known = dict(findings.store.rows(query, _ASKS))
     if known.get("finished") == "1" or known.get(_ASKS) != "1":
         return None
-    marked = findings.marked
-    # Of a policy that is no function, new verdicts of a further oracle may lie on runs that were weighed before.
-    weighed = frozenset() if is_no_function(findings) else frozenset(marked(CONFIRMED))
-    bugs = weighed & marked(ASKED)
+    weighed = findings.marked(CONFIRMED)
+    bugs = weighed & findings.marked(ASKED)
     if findings.contradictions():
-        bugs &= marked(ASKED_OFTEN)
-    return Confirmed(bugs, weighed)
-
-
-def is_no_function(findings: Findings) -> bool:
-    """Whether the policy's answers differ so often that none of them is reliable."""
-    return len(findings.contradictions()) > NO_FUNCTION * findings.asked_again()
+        bugs &= findings.marked(ASKED_OFTEN)
+    return Confirmed(frozenset(bugs), frozenset(weighed))
 
 
 def reported_verdicts(findings: Findings, states: Iterable[StateRow]) -> list[VerdictRow]:
@@ -113,12 +104,10 @@ def withdrawn(row: VerdictRow, verdict: str) -> VerdictRow:
 __all__ = [
     "ASKED",
     "ASKED_OFTEN",
-    "CONFIRMED",
     "NOT_ASKED_AGAIN",
     "RUN_NOT_ASKED_AGAIN",
     "SAMPLED",
     "Confirmed",
-    "is_no_function",
     "note_asking",
     "read_confirmed",
     "reported_faults",

@@ -44,6 +44,8 @@ from misstep.tasks.load import AnyTask, rebuild_task
 MAX_UNPACKED = 2**30  # bytes of the source of a task, or of a dominance function
 REMARK, LIMIT = "remark", "limit"
 CONFIRM = "confirm"  # the stage that asks the policy again
+CONFIRMED = "confirmed"  # marks runs that were weighed after the policy was asked about them
+RISK = "risk"  # the stage that computes risks
 
 
 class PolicyIdentity(NamedTuple):
@@ -361,9 +363,24 @@ class Findings:
     # -- policies that contradict themselves ------------------------------------------------------
 
     def add_contradictions(self, rows: Iterable[ContradictionRow]) -> None:
-        """Store contradictions; only the first one of each state is kept."""
-        encoded = [(self.task, *row.encoded()) for row in rows]
+        """Store contradictions; only the first one of each state is kept.
+
+        Any run may meet a new one, so no verdict counts until the runs are weighed again. A risk that rests on the
+        decision in one of the states is computed again.
+        """
+        known = {row.state for row in self.contradictions()}
+        encoded = [(self.task, *row.encoded()) for row in rows if row.state not in known]
+        if not encoded:
+            return
         self.store.insert("contradictions", encoded, "ignore")
+        self.forget_stage(CONFIRMED)
+        bad = "SELECT state FROM contradictions WHERE task = ?"
+        query = f"SELECT count(*), sum(state IN ({bad})) FROM decisions WHERE task = ?"
+        decisions, contradicted = self.store.rows(query, self.task, self.task)[0]
+        if contradicted or not decisions:  # where none are kept, there were too many of them
+            for table in ("risks", "decisions"):
+                self.store.execute(f"DELETE FROM {table} WHERE task = ?", self.task)
+            self.forget_stage(RISK)
 
     def contradictions(self) -> list[ContradictionRow]:
         """The contradictions, in the order in which they were found."""
@@ -505,4 +522,14 @@ def _batch(row: Sequence[Any]) -> tuple[int, int, dict[str, int]]:
     return first, runs, ends
 
 
-__all__ = ["CONFIRM", "LIMIT", "REMARK", "Content", "Findings", "PolicyIdentity", "Snapshot"]
+__all__ = [
+    "CONFIRM",
+    "CONFIRMED",
+    "LIMIT",
+    "REMARK",
+    "RISK",
+    "Content",
+    "Findings",
+    "PolicyIdentity",
+    "Snapshot",
+]

@@ -109,7 +109,8 @@ class ModelRecords:
         self._strategies: dict[int, SafeStrategy | str] = {}
         if not self.lent:
             report.not_checked["fuzzed runs"] += max(0, store.fuzzed(task.id) - len(self.runs))
-        self.risks = ModelRiskRecords(store, task, self.task, report)
+        bad = self.contradictions.first
+        self.risks = ModelRiskRecords(store, task, self.task, bad, report)
 
     def findings(self) -> Iterator[Finding]:
         """Errors in runs and faults are reported with the records that they belong to, if there are any."""
@@ -131,6 +132,8 @@ class ModelRecords:
                 first[entry.run] = min(entry.step, first.get(entry.run, entry.step))
                 later = [text for step, text in wrong.get(entry.run, ()) if step >= entry.step]
                 problem = problem or next(iter(later), None)
+            # As on tasks: a state from which the policy has not run yet is no record.
+            self.report.checked["records"] -= problem is None and entry.run not in self.runs
             yield Finding(f"{self.name}:{entry.number}", problem)
         decided = (list(_decisions(run)) for run in runs.values() if isinstance(run, Followed))
         for text in self.contradictions.left_over(decided):
@@ -188,6 +191,9 @@ class ModelRecords:
     def _problem(self, entry: StoredState, runs: dict[int, Followed | str]) -> str | None:
         state = self.task.read_state(loaded(entry.state, "the state"))
         run = runs.get(integer(entry.run, "the number of the run"), "there is no such run")
+        waits = self.lent and not self.finished and entry.number not in self.verdicts
+        if waits and (entry.run, entry.step) == (entry.number, 0) and entry.run not in runs:
+            return None
         if isinstance(run, str):
             return f"run {entry.run}: {run}"
         step = integer(entry.step, "the step of the run")
@@ -470,9 +476,8 @@ class ModelRecords:
         """A decision that leads from a bug to a state where unsafe states cannot be avoided must be listed as a fault.
 
         If the budget left something open, it may have left open whether a decision is a fault."""
-        # Where the policy contradicts itself, faults are forgotten; while a campaign runs, maybe everywhere.
-        bad = self.contradictions.first
-        if self.left_open or any(state in bad or not self.finished for state in run.states if bad):
+        # Where the policy contradicts itself, faults are forgotten.
+        if self.left_open or any(state in self.contradictions.first for state in run.states):
             return None
         if self.lent and run.states[0] not in self.bugs:
             return None  # there a run belongs to one record, and faults are searched only on runs of bugs
@@ -481,9 +486,21 @@ class ModelRecords:
             after = run.states[step + 1]
             lost = self.task.is_unsafe(after) or self.claimed[after] == {"NOT A BUG"}
             if lost and step not in known and run.states[step] in self.bugs:
+                if not self._is_judged(number):
+                    self.report.not_checked["missing faults"] += 1
+                    return None
                 text = "leads from a bug to where nothing helps, and no fault says so"
                 return step, f"the decision at step {step} {text}"
         return None
+
+    def _is_judged(self, number: int) -> bool:
+        """Whether a run was judged for certain: it is stored before, and a record of its own comes with its faults.
+
+        While a campaign is not finished, faults may also be forgotten because the policy contradicts itself."""
+        if self.finished:
+            return True
+        own = any(entry.run == number for entry in self.entries)
+        return own and not self.lent and not self.contradictions.first
 
     def _outcome_problem(self, outcome: State) -> str | None:
         """The outcome that makes a decision a fault is not safe within the radius."""

@@ -12,7 +12,7 @@ claim are not noticed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 
 from misstep.checking.errors import CheckError
 from misstep.checking.jani import SafetyTask, State
@@ -189,11 +189,18 @@ def least_risks(task: SafetyTask, limit: int = LIMIT) -> Risks:
 
 
 def policy_risks(
-    task: SafetyTask, decisions: Mapping[State, int | None], limit: int = LIMIT
+    task: SafetyTask,
+    decisions: Mapping[State, int | None],
+    limit: int = LIMIT,
+    contradicted: Container[Hashable] = (),
 ) -> Risks:
-    """The risks of a policy by its stored decisions; None: it stops there, which is safe."""
+    """The risks of a policy by its stored decisions; None: it stops there, which is safe.
+
+    Where it contradicts itself it has no decision, so nothing that leads there has a risk."""
 
     def choice(state: State) -> Sequence[int] | None:
+        if state in contradicted:
+            raise CheckError("the policy contradicts itself in a state that it can get to")
         if state not in decisions:
             return () if task.model.is_dead_end(state) else None
         label = decisions[state]

@@ -6,7 +6,7 @@ states that it can reach, unless there are too many; decisions in stored runs mu
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Hashable
 
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import Decisions
@@ -28,10 +28,16 @@ NOTHING = (0.0, 1.0)  # an interval that says nothing
 
 class ModelRiskRecords:
     def __init__(
-        self, store: Store, stored: StoredTask, task: SafetyTask, report: CampaignReport
+        self,
+        store: Store,
+        stored: StoredTask,
+        task: SafetyTask,
+        contradicted: Container[Hashable],
+        report: CampaignReport,
     ) -> None:
         self._task = task
         self._report = report
+        self._contradicted = contradicted  # states with two answers
         self._claims = store.risks(stored.id)
         self._stored = store.decisions(stored.id) if self._claims else []
         self._decisions: dict[State, int | None] | None = None
@@ -59,7 +65,7 @@ class ModelRiskRecords:
             if isinstance(label, int) and label >= 0 and known != label:
                 return "the policy is said to do otherwise than in its run"
         if self._own is None:
-            self._own = policy_risks(self._task, decisions, self._limit)
+            self._own = policy_risks(self._task, decisions, self._limit, self._contradicted)
         return self._held(self._own, state, claim, "the policy's own")
 
     def unseen(self, shown: Container[State]) -> int:

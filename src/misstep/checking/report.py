@@ -29,6 +29,7 @@ NOT_CHECKED = {
     "permitted graphs": "not all permitted runs are known, and no verdict rests on them",
     "flaky verdicts": "that the policy answers differently takes asking it again; they claim nothing",
     "verdicts that do not count": "the work ended before they were made FLAKY or not; --resume does it",
+    "missing faults": "the work ended, maybe before these runs were judged; --resume does it",
     "records": "the checker does not support their task",
 }
 

@@ -12,6 +12,7 @@ in `shown`. A sentence written by hand would be wrong after the next run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from misstep.experiments.expressions import Condition, Summary, Value
 from misstep.experiments.kinds import Json
 from misstep.experiments.observations import Gathered, grouped
 from misstep.experiments.relations import Relation, relation
+from misstep.experiments.store import DONE
 from misstep.experiments.tables import shown_number
 
 _MOST = 12  # groups that are named
@@ -90,13 +92,13 @@ def _measure(own: Json, gathered: Gathered) -> _Measured:
     if own["holds"] is not None:
         among = None if own["among"] is None else Summary(own["among"])
         holds = Summary(own["holds"])
-        groups = {
-            key: group
-            for key, group in grouped(found, own["groups"]).items()
-            if among is None or among(group)
-        }
+        everything = grouped(found, own["groups"])
+        groups = {key: group for key, group in everything.items() if among is None or among(group)}
         answers = {key: holds(group) for key, group in groups.items()}
-        unknown = tuple(_named(key) for key, answer in answers.items() if answer is None)
+        nothing = [] if own["sampled"] else _not_done(own, gathered)
+        absent = [key for key in dict.fromkeys(nothing) if key not in everything]
+        open_ = [key for key, answer in answers.items() if answer is None]
+        unknown = tuple(map(_named, [*open_, *absent]))
         groups = {key: group for key, group in groups.items() if answers[key] is not None}
         true = {key for key in groups if answers[key]}
         share = len(true) / len(groups) if groups else None
@@ -114,6 +116,19 @@ def _measure(own: Json, gathered: Gathered) -> _Measured:
     count = len(found) if share_of is None else share_of[1]
     against = (_shown(own, found).strip(" ()"),) if own["shown"] and found else ()
     return _Measured(number, count, share_of, against)
+
+
+def _not_done(own: Json, gathered: Gathered) -> Iterator[tuple[Value, ...]]:
+    """The groups of a claim that units belong to which are not done, as far as rows, tags and seeds tell."""
+    where = None if own["where"] is None else Condition(own["where"])
+    for unit in gathered.units:
+        stored = gathered.results.get(unit.key)
+        if unit.step != own["step"] or (stored is not None and stored.outcome == DONE):
+            continue
+        tags = gathered.definition.tags.get(unit.row, {})
+        known: dict[str, Value] = {"row": unit.row, "seed": unit.seed, **tags}
+        if known.keys() >= set(own["groups"]) and not (where and where.excludes(known)):
+            yield tuple(known[name] for name in own["groups"])
 
 
 def _named(key: tuple[Value, ...]) -> str:

@@ -68,6 +68,19 @@ class Condition:
     def pick(self, observations: Sequence[Observation]) -> list[Observation]:
         return [own for own in observations if self.holds(own)]
 
+    def excludes(self, known: Observation) -> bool:
+        """Whether some columns alone show that it does not hold, whatever the others are."""
+        tree = _parsed(self.text)
+        parts = [tree]
+        if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+            parts = tree.values
+        for part in parts:
+            columns: set[str] = set()
+            value = _of_one(part, columns)
+            if columns <= known.keys() and not value(known):
+                return True
+        return False
+
 
 class Summary:
     """An expression of many observations."""

@@ -20,7 +20,7 @@ from misstep.campaigns.risks import (
     read_risks,
 )
 from misstep.campaigns.rows import Values
-from misstep.campaigns.tables import Findings
+from misstep.campaigns.tables import RISK, Findings
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.errors import PolicyCrashError, PolicyTimeoutError, UnsupportedError
 from misstep.policies.labels.policy import LabelPolicy
@@ -88,7 +88,7 @@ def _differ(decisions: Sequence[DecisionRow], shown: Mapping[Values, int]) -> bo
 
 
 class RiskStage(Stage):
-    name = "risk"
+    name = RISK
     title = "computing risks"
 
     def __init__(self, findings: Findings, deterministic: bool) -> None:

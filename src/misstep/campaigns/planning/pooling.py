@@ -25,18 +25,31 @@ def going_on(
     known: Sequence[StateRow],
 ) -> Fuzzer:
     """The fuzzer after these states. It repeats the last iteration, which may have been cut short when the pool was
-    full. The runner is made only if the walks need a policy."""
+    full. The runner is made only if the walks need a policy.
+
+    If the policy has changed its mind since, the iteration finds other states. These are not what later walks may
+    start from: the stored ones have their numbers. So it is not repeated then.
+    """
     fuzzing = settings.of_planning.fuzzing
     if lost_bias(settings, runner) is not None:
         fuzzing = replace(fuzzing, bias="none")
-    return make_fuzzer(
-        task,
-        runner() if fuzzing.needs_policy else None,
-        fuzzing,
-        settings.seed,
-        pool=_pool(task, known),
-        max_steps=settings.max_steps,
-    )
+    entries = _entries(task, known)
+
+    def after(pool: Pool | None) -> Fuzzer:
+        asked = runner() if fuzzing.needs_policy else None
+        return make_fuzzer(
+            task, asked, fuzzing, settings.seed, pool=pool, max_steps=settings.max_steps
+        )
+
+    if len(entries) < 2:
+        return after(Pool(entries) if entries else None)
+    last = entries[-1].iteration
+    kept = [entry for entry in entries if entry.iteration < last]
+    fuzzer = after(Pool(kept, iterations=last))
+    fuzzer.step()
+    if fuzzer.pool.entries[: len(entries)] != entries:
+        return after(Pool(entries, iterations=last + 1))
+    return fuzzer
 
 
 def fresh_states(fuzzer: Fuzzer, payload: PoolPayload, limit: float | None) -> Pooled:
@@ -71,21 +84,16 @@ def lost_bias(settings: Settings, runner: Callable[[], PolicyRunner]) -> str | N
     )
 
 
-def _pool(task: Task, known: Sequence[StateRow]) -> Pool | None:
-    if not known:
-        return None
-    last = known[-1].iteration
-    kept = [row for row in known if row.number == 0 or row.iteration < last]
-    entries = [
+def _entries(task: Task, known: Sequence[StateRow]) -> list[PoolEntry]:
+    return [
         PoolEntry(
             state_of(task, row.state),
             row.reference or 0,
             row.walk,
             row.iteration if row.number else -1,
         )
-        for row in kept
+        for row in known
     ]
-    return Pool(entries, iterations=last if len(known) > 1 else 0)
 
 
 __all__ = ["fresh_states", "going_on", "lost_bias"]
