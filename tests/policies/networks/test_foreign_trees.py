@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -122,18 +123,27 @@ def test_sklearn(tmp_path: Path) -> None:
     ):
         model.fit(X, LABELS)
         network = tree_network(from_sklearn(model), "sklearn")
-        np.testing.assert_allclose(
-            network.evaluate(TESTED), model.predict_proba(TESTED), atol=1e-12
-        )
+        count = len(getattr(model, "estimators_", [model]))
+        assert (network.evaluate(TESTED) / count == model.predict_proba(TESTED)).all()
     regressor = RandomForestRegressor(n_estimators=5, random_state=0)
     regressor.fit(X, np.stack([LABELS, BINARY], axis=1))
     path = tmp_path / "forest.json"
     path.write_text(encode_ensemble(from_sklearn(regressor)))
     np.testing.assert_allclose(
-        load_network(path).evaluate(TESTED), regressor.predict(TESTED), atol=1e-12
+        load_network(path).evaluate(TESTED) / 5, regressor.predict(TESTED), atol=1e-12
     )
     with pytest.raises(UnsupportedError, match="a dict"):
         from_sklearn({})
+
+
+@pytest.mark.parametrize("module", ["sklearn.ensemble", "sklearn.tree"])
+def test_only_forests_that_average_are_taken(module: str) -> None:
+    """AdaBoostClassifier, BaggingClassifier and VotingClassifier have trees as well, and others inherit from a tree."""
+    member = SimpleNamespace(tree_=None)
+    for name in ("AdaBoostClassifier", "BaggingClassifier", "VotingClassifier", "Own"):
+        kind = type(name, (), {"estimators_": [member], "__module__": module})
+        with pytest.raises(UnsupportedError, match=f"a {name}"):
+            from_sklearn(kind())
 
 
 # Files as these programs write them, small enough to read; and what damage does to them.
