@@ -228,6 +228,12 @@ def test_a_threshold_of_lightgbm_goes_left(tmp_path: Path) -> None:
     assert network.evaluate(np.array([[0, 0.1], [0, above]])).tolist() == [[2.0], [3.0]]
 
 
+def test_a_split_of_lightgbm_on_what_is_missing(tmp_path: Path) -> None:
+    content = LIGHTGBM_FILE.replace("threshold=0.1", "threshold=inf")
+    network = load_network(write(tmp_path / "m.txt", content))
+    assert network.evaluate(np.array([[0, 1e300], [0, -5.0]])).tolist() == [[2.0], [2.0]]
+
+
 def altered(path: list[Any], value: Any) -> dict[str, Any]:
     document: Any = json.loads(json.dumps(XGBOOST_FILE))
     inner = document["learner"]
