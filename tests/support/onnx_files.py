@@ -10,8 +10,11 @@ _FLOAT = 1  # the type of elements
 _INT = 2  # the type of an attribute
 
 
-def encode_onnx(weights: MlpWeights) -> bytes:
-    """A network of linear layers with ReLU between them, in single precision, for any number of rows."""
+def encode_onnx(weights: MlpWeights, more: bytes = b"") -> bytes:
+    """A network of linear layers with ReLU between them, in single precision, for any number of rows.
+
+    A node `more` may stand behind the first ReLU, from z0 to z1.
+    """
     nodes, constants, name = b"", b"", "x"
     for number, layer in enumerate(weights.layers):
         constants += part_field(5, _tensor(f"w{number}", layer.matrix))
@@ -22,6 +25,8 @@ def encode_onnx(weights: MlpWeights) -> bytes:
         if number + 1 < len(weights.layers):
             nodes += node("Relu", [name], f"z{number}")
             name = f"z{number}"
+            if more and number == 0:
+                nodes, name = nodes + more, "z1"
     inputs, outputs = weights.layers[0].matrix.shape[1], weights.layers[-1].matrix.shape[0]
     graph = nodes + _text(2, "net") + constants
     graph += part_field(11, _matrix("x", inputs)) + part_field(12, _matrix(name, outputs))

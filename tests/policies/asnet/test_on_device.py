@@ -83,6 +83,42 @@ def test_overflow_fails_as_in_the_native_network(make_task: MakeTask, weigh: Wei
     assert fast.messages == expected.messages
 
 
+def test_sums_that_overflow_in_one_order_only(
+    make_task: MakeTask, walk: Walk, weigh: Weigh
+) -> None:
+    from misstep.policies.asnet.on_device import DeviceASNet
+
+    task = make_task("visitall", width=4, height=4)
+    states, failed = walk(task, 50), 0
+    for seed in range(20):
+        weights = weigh(task, seed=seed, hidden=4, layers=2 + seed % 2)
+        random = np.random.default_rng(seed)
+        for name, tensor in weights.tensors.items():
+            tensor[...] = random.normal(size=tensor.shape) * (1e37 if "action.0" in name else 1)
+        native = asnet.ASNetPolicy(task, weights)
+        expected = native.decide(states).operators
+        fast = DeviceASNet(native, structure_of(task, weights.shape), "cpu")
+        assert fast.decide(states).operators.tolist() == expected.tolist()
+        failed += np.count_nonzero(expected < 0)
+    assert 0 < failed < 20 * len(states)
+
+
+def test_the_bound_of_sums(make_task: MakeTask, weigh: Weigh) -> None:
+    from misstep.policies.asnet.on_device import largest_sum
+
+    weights = weigh(make_task("visitall", width=2, height=2), hidden=2, layers=1)
+    for tensor in weights.tensors.values():
+        tensor[...] = 2
+    sums, bound = [1.0], 1.0
+    for kind in ("action.0.", "proposition.0.", "action.1."):
+        widths = [
+            t.shape[1] for n, t in weights.tensors.items() if n.startswith(kind) and t.ndim == 2
+        ]
+        bound = 2 * max(widths) * bound + 2
+        sums.append(bound)
+    assert largest_sum(weights) == sums[-1]
+
+
 def test_a_gpu_is_used_on_large_tasks_only(
     make_task: MakeTask, weigh: Weigh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -281,6 +281,57 @@ def test_layers_whose_order_cannot_be_told(tmp_path: Path) -> None:
     load_network(path, Declaration(tanh))
 
 
+@pytest.mark.parametrize("ending", ["pt", "safetensors"])
+def test_the_order_of_layers_is_declared(ending: str, tmp_path: Path) -> None:
+    weights = single(random_mlp([4, 8, 8, 8, 3]))
+    path, names = tmp_path / f"x.{ending}", ("encoder", "middle", "hidden", "output")
+    tensors = {n: np.asarray(t, np.float32) for n, t in tensors_of(weights, list(names)).items()}
+    path.write_bytes(state_dict(tensors) if ending == "pt" else safetensors_bytes(tensors, None))
+    with pytest.raises(UnsupportedError, match=r"order of the layers .* encoder, hidden, middle, "):
+        load_network(path, TANH)
+    network = load_network(path, replace(TANH, layers=names))
+    expected = naive_mlp(replace(weights, activation=Activation("tanh")), ROWS)
+    np.testing.assert_allclose(network.evaluate(ROWS), expected, rtol=1e-9, atol=1e-9)
+    other = load_network(path, replace(TANH, layers=("encoder", "hidden", "middle", "output")))
+    assert other.digest != network.digest
+    for wrong in (names[1:], (*names, "encoder"), ("x", *names[1:])):
+        with pytest.raises(InputFormatError, match="each layer once: encoder, hidden"):
+            load_network(path, replace(TANH, layers=wrong))
+    with pytest.raises(InputFormatError, match="middle takes 8 numbers"):
+        load_network(path, replace(TANH, layers=("encoder", "output", "middle", "hidden")))
+
+
+def test_a_normalisation_in_a_declared_order(tmp_path: Path) -> None:
+    weights = single(random_mlp([4, 8, 3]))
+    tensors = tensors_of(weights, ["first", "last"])
+    scale, shift = np.linspace(1, 2, 8), np.linspace(-1, 1, 8)
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(safetensors_bytes({**tensors, "n.weight": scale, "n.bias": shift}, None))
+    declared = replace(TANH, norms=LayerNorms(late=False), layers=("first", "n", "last"))
+    own = replace(weights, activation=Activation("tanh"), norms=(Norm(1, scale, shift),))
+    np.testing.assert_allclose(
+        load_network(path, declared).evaluate(ROWS), naive_mlp(own, ROWS), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_numbers_or_widths_tell_the_order(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    for sizes, names in (
+        ([4, 8, 8, 8, 3], ["fc1", "fc2", "fc10", "out"]),
+        ([4, 4, 4], ["net.0", "net.2"]),
+        ([4, 8, 7, 3], ["a", "b", "c"]),
+    ):
+        path.write_bytes(safetensors_bytes(tensors_of(random_mlp(sizes), names), None))
+        load_network(path, TANH)
+    path.write_bytes(
+        safetensors_bytes(
+            tensors_of(random_mlp([4] * 40), [f"{'a' * i}x" for i in range(39)]), None
+        )
+    )
+    with pytest.raises(UnsupportedError, match="order of the layers"):
+        load_network(path, TANH)
+
+
 def test_every_refusal_is_one_line(tmp_path: Path) -> None:
     for declared in (
         Declaration(),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from misstep.errors import InputFormatError, MisstepError, UnsupportedError
 from misstep.policies.networks import load_network
 from misstep.policies.networks.sklearn import from_sklearn
 from misstep.policies.networks.trees import encode_ensemble, tree_network
+from support.networks import LIGHTGBM as LIGHTGBM_DUMP
 from support.networks import LIGHTGBM_FILE
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the other programs
@@ -33,6 +35,10 @@ XGBOOST: list[tuple[dict[str, Any], Any]] = [
     ({"objective": "binary:logistic", "base_score": 0.3}, BINARY),
     ({"objective": "reg:squarederror"}, np.stack([LABELS, BINARY], axis=1)),
     ({"objective": "reg:squarederror"}, LABELS),
+    ({"objective": "binary:logitraw"}, BINARY),
+    ({"objective": "binary:hinge", "base_score": 0.3}, BINARY),
+    ({"objective": "binary:logistic"}, np.stack([LABELS > 1, BINARY], axis=1)),
+    ({"objective": "count:poisson"}, np.stack([LABELS, BINARY], axis=1)),
 ]
 
 
@@ -46,7 +52,7 @@ def test_xgboost(parameters: dict[str, Any], target: Any, tmp_path: Path) -> Non
     network = load_network(path)
     expected = booster.predict(xgboost.DMatrix(TESTED), output_margin=True)
     expected = expected.reshape(len(TESTED), -1)
-    if "binary" in parameters["objective"]:
+    if "binary" in parameters["objective"] and expected.shape[1] == 1:
         expected = np.concatenate([np.zeros_like(expected), expected], axis=1)
     np.testing.assert_allclose(network.evaluate(TESTED), expected, rtol=1e-5, atol=1e-5)
 
@@ -117,18 +123,27 @@ def test_sklearn(tmp_path: Path) -> None:
     ):
         model.fit(X, LABELS)
         network = tree_network(from_sklearn(model), "sklearn")
-        np.testing.assert_allclose(
-            network.evaluate(TESTED), model.predict_proba(TESTED), atol=1e-12
-        )
+        count = len(getattr(model, "estimators_", [model]))
+        assert (network.evaluate(TESTED) / count == model.predict_proba(TESTED)).all()
     regressor = RandomForestRegressor(n_estimators=5, random_state=0)
     regressor.fit(X, np.stack([LABELS, BINARY], axis=1))
     path = tmp_path / "forest.json"
     path.write_text(encode_ensemble(from_sklearn(regressor)))
     np.testing.assert_allclose(
-        load_network(path).evaluate(TESTED), regressor.predict(TESTED), atol=1e-12
+        load_network(path).evaluate(TESTED) / 5, regressor.predict(TESTED), atol=1e-12
     )
     with pytest.raises(UnsupportedError, match="a dict"):
         from_sklearn({})
+
+
+@pytest.mark.parametrize("module", ["sklearn.ensemble", "sklearn.tree"])
+def test_only_forests_that_average_are_taken(module: str) -> None:
+    """AdaBoostClassifier, BaggingClassifier and VotingClassifier have trees as well, and others inherit from a tree."""
+    member = SimpleNamespace(tree_=None)
+    for name in ("AdaBoostClassifier", "BaggingClassifier", "VotingClassifier", "Own"):
+        kind = type(name, (), {"estimators_": [member], "__module__": module})
+        with pytest.raises(UnsupportedError, match=f"a {name}"):
+            from_sklearn(kind())
 
 
 # Files as these programs write them, small enough to read; and what damage does to them.
@@ -168,10 +183,55 @@ def test_a_threshold_of_xgboost_is_a_single_precision_number(tmp_path: Path) -> 
     assert network.evaluate(np.array([[0, 0.1], [0, 0.0999]])).tolist() == [[3.5], [2.5]]
 
 
+@pytest.mark.parametrize(
+    ("objective", "outputs", "start"),
+    [
+        ("binary:logistic", 1, [0, np.log(3)]),
+        ("binary:logitraw", 1, [0, 0.75]),
+        ("binary:hinge", 1, [0, 0.75]),
+        ("binary:logistic", 2, [np.log(3), 0]),
+        ("count:poisson", 2, [np.log(0.75), np.log(0.5)]),
+        ("multi:softprob", 2, [0.75, 0.5]),
+    ],
+)
+def test_what_the_margins_of_xgboost_start_from(
+    objective: str, outputs: int, start: list[float], tmp_path: Path
+) -> None:
+    """The file has a prediction, and the objective says which margin that is."""
+    document = altered(["objective", "name"], objective)
+    parameters = document["learner"]["learner_model_param"]
+    parameters |= {
+        "base_score": "[7.5E-1,5E-1]" if outputs == 2 else "7.5E-1",
+        "num_target": outputs,
+    }
+    document["learner"]["gradient_booster"]["model"] |= {"trees": [], "tree_info": []}
+    network = load_network(write(tmp_path / "m.json", document))
+    np.testing.assert_allclose(network.evaluate(np.zeros((1, 2))), [start], atol=1e-12)
+
+
+def test_rounds_after_the_best_one_are_refused(tmp_path: Path) -> None:
+    document = altered(["attributes"], {"best_iteration": "0"})
+    model = document["learner"]["gradient_booster"]["model"]
+    model["gbtree_model_param"] = {"num_parallel_tree": "1"}
+    path = write(tmp_path / "m.json", document)
+    assert load_network(path).evaluate(np.zeros((1, 2))).tolist() == [[2.5]]
+    model |= {"trees": model["trees"] * 2, "tree_info": [0, 0]}
+    with pytest.raises(UnsupportedError, match="has 1 rounds after the best one"):
+        load_network(write(path, document))
+    model["gbtree_model_param"] = {"num_parallel_tree": "2"}
+    assert load_network(write(path, document)).evaluate(np.zeros((1, 2))).tolist() == [[4.5]]
+
+
 def test_a_threshold_of_lightgbm_goes_left(tmp_path: Path) -> None:
     network = load_network(write(tmp_path / "m.txt", LIGHTGBM_FILE))
     above = float(np.nextafter(0.1, 1))
     assert network.evaluate(np.array([[0, 0.1], [0, above]])).tolist() == [[2.0], [3.0]]
+
+
+def test_a_split_of_lightgbm_on_what_is_missing(tmp_path: Path) -> None:
+    content = LIGHTGBM_FILE.replace("threshold=0.1", "threshold=inf")
+    network = load_network(write(tmp_path / "m.txt", content))
+    assert network.evaluate(np.array([[0, 1e300], [0, -5.0]])).tolist() == [[2.0], [2.0]]
 
 
 def altered(path: list[Any], value: Any) -> dict[str, Any]:
@@ -205,6 +265,7 @@ TREE = ["gradient_booster", "model", "trees", 0]
         (["learner_model_param", "base_score"], "[1,2,3]", "base_score"),
         (["learner_model_param"], {}, "KeyError"),
         (["objective"], 3, "TypeError"),
+        (["objective", "name"], "reg:unheard", "the objective 'reg:unheard'"),
     ],
     ids=str,
 )
@@ -238,6 +299,13 @@ def test_wrong_files_of_lightgbm(old: str, new: str, told: str, tmp_path: Path) 
     with pytest.raises(MisstepError) as caught:
         load_network(write(tmp_path / "m.txt", LIGHTGBM_FILE.replace(old, new)))
     assert told in str(caught.value)
+
+
+def test_linear_leaves_in_a_dump_are_refused(tmp_path: Path) -> None:
+    document = json.loads(json.dumps(LIGHTGBM_DUMP))
+    document["tree_info"][0]["tree_structure"]["left_child"] |= {"leaf_const": 1, "leaf_coeff": [2]}
+    with pytest.raises(UnsupportedError, match="linear models in their leaves"):
+        load_network(write(tmp_path / "m.json", document))
 
 
 def test_a_dump_without_trees_is_refused(tmp_path: Path) -> None:

@@ -72,6 +72,26 @@ def test_the_files_that_the_fuzzer_begins_with(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, naive_mlp(weights, ROWS), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_rows_of_a_batch_do_not_change_each_other(axis: int, tmp_path: Path) -> None:
+    """As where the scale of a dynamic quantization comes from the whole batch; here it is a softmax."""
+    pytest.importorskip("onnxruntime")
+    weights = random_mlp([4, 8, 3])
+    # An attribute needs its name, its number and its type.
+    attribute = onnx_files.part_field(
+        5,
+        onnx_files.part_field(1, b"axis")
+        + onnx_files.number_field(3, axis)
+        + onnx_files.number_field(20, 2),
+    )
+    content = encode_onnx(weights, onnx_files.node("Softmax", ["z0"], "z1", attribute))
+    (tmp_path / "net.onnx").write_bytes(content)
+    network = load_network(tmp_path / "net.onnx")
+    alone = np.concatenate([network.evaluate(row[None, :]) for row in ROWS])
+    assert network.evaluate(ROWS).tolist() == alone.tolist()
+    network.close()
+
+
 def swapped(content: bytes, name: str) -> bytes:
     """The same file with another operator in the place of Relu, of a name as long."""
     assert len(name) == len("Relu")

@@ -94,6 +94,16 @@ def test_a_file_that_names_no_policy_declares_no_activation(file: Path) -> None:
             {"observation_space": {":type:": "<class 'gymnasium.spaces.discrete.Discrete'>"}},
             "observation space Discrete",
         ),
+        ({"observation_space": {"dtype": "uint8", "_shape": [3, 36, 36]}}, "the agent sees images"),
+        ({"policy_kwargs": {"activation_fn": "<class '__main__.ReLU'>"}}, "which is not known"),
+        (
+            {
+                "policy_kwargs": {
+                    "features_extractor_class": "<class '__main__.MyFlattenExtractor'>"
+                }
+            },
+            "features extractor <class '__main__.MyFlattenExtractor'>",
+        ),
         ({"policy_class": {"__module__": "__main__"}}, "a policy of __main__, whose code"),
         (
             {"policy_kwargs": {"features_extractor_class": "<class '__main__.Mine'>"}},

@@ -5,7 +5,9 @@ needs a fraction of a millisecond for any batch, so it is faster only if a state
 many operators. The number of operators was measured (`python -m benchmarks.asnet_gpu`).
 
 The decisions are those of the native network. The two add in different orders, so decisions that rounding could change
-are left to the native network, and so are states without applicable operators or with numbers that are not finite.
+are left to the native network, and so are states without applicable operators or with numbers that are not finite. A
+sum may overflow in one order only, and ELU makes -1 of a sum that is minus infinity. So a network whose weights do not
+exclude that is left to the native one altogether.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ import numpy as np
 from misstep.policies.asnet.policy import ASNetPolicy
 from misstep.policies.asnet.structure import Structure
 from misstep.policies.asnet.torch_network import ASNet, GroundTask
+from misstep.policies.asnet.weights import Weights
 from misstep.policies.policy import Answers, Candidates, Policy, States, checked_states
 from misstep.policies.torch_extra import device_kind, exact_arithmetic, torch
 
 # If two numbers are closer than this, relative to the best one, the native network decides.
 NEAR = 1e-4
+LARGEST = 1e38  # below the largest number in single precision
 UNSURE = -5  # in place of an operator
 SMALLEST = 32  # states of a record
 # Numbers that a layer holds at once, operators times states times hidden size: 2 GB.
@@ -45,12 +49,13 @@ class DeviceASNet(Policy):
         self.piece = max(SMALLEST, min(32_768, 1 << max(0, room.bit_length() - 1)))
         self.batch_size = min(4096, self.piece)
         self._records: dict[int, _Record] = {}
+        self._may_overflow = bool(largest_sum(native.weights) > LARGEST)
         self.left = 0
         """States that were left to the native network."""
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         states = checked_states(states, self.task)
-        if candidates is not None:
+        if candidates is not None or self._may_overflow:
             return self.native.decide(states, candidates)
         operators = np.empty(len(states), dtype=np.int32)
         with exact_arithmetic():
@@ -71,6 +76,22 @@ class DeviceASNet(Policy):
         if size not in self._records:
             self._records[size] = _Record(self._model, self._ground, size)
         return self._records[size](states)
+
+
+def largest_sum(weights: Weights) -> float:
+    """A bound of the sums in all modules, whatever the state and the order in which they add."""
+    bound = 1.0  # of the inputs, and of what stands in for missing ones
+    for layer in range(weights.layers + 1):
+        for kind in ("action", "proposition"):
+            start = f"{kind}.{layer}."
+            sums = [bound]
+            for name, matrix in weights.tensors.items():
+                if name.startswith(start) and name.endswith(".weight"):
+                    bias = weights.tensors[f"{name.removesuffix('.weight')}.bias"]
+                    rows = np.abs(matrix).sum(axis=1, dtype=np.float64) * bound
+                    sums.append(float((rows + np.abs(bias)).max()))
+            bound = max(sums)
+    return bound
 
 
 def sure_decisions(model: ASNet, ground: GroundTask, states: Any) -> Any:

@@ -32,7 +32,8 @@ _CLASSES = {
     "SiLU": "silu",
     "Identity": "identity",
 }
-_CLASS = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
+# Another program may have a class of the same name that computes something else.
+_CLASS = re.compile(r"<class 'torch\.nn\.modules\.(?:activation|linear)\.(\w+)'>")
 _PARTIAL = re.compile(rf"functools\.partial\({_CLASS.pattern}(?:, (.*))?\)")
 _KEYWORDS = {"elu": "alpha", "leaky-relu": "negative_slope"}
 

@@ -56,6 +56,7 @@ class Declaration:
     norms: LayerNorms | None = None
     part: str | None = None  # what the names of its tensors begin with
     golden: Golden | None = None
+    layers: tuple[str, ...] | None = None  # their names in the order of evaluation
 
 
 NOTHING = Declaration()

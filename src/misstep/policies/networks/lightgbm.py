@@ -71,6 +71,8 @@ def _ensemble(trees: list[Tree], *, inputs: int, each_round: int, objective: str
 
 def _nested(root: dict[str, Any], leaves: int, where: str) -> Tree:
     def look(node: dict[str, Any]) -> Leaf | Split:
+        if "leaf_coeff" in node or "leaf_const" in node:
+            _linear(where)
         if "leaf_value" in node:
             return float(node["leaf_value"])
         if node["decision_type"] != "<=":
@@ -85,7 +87,7 @@ def _nested(root: dict[str, Any], leaves: int, where: str) -> Tree:
 
 def _arrays(fields: dict[str, str], where: str) -> Tree:
     if int(fields.get("is_linear", 0)):
-        _unsupported("trees with linear models in their leaves", where)
+        _linear(where)
     values = [float(word) for word in fields["leaf_value"].split()]
     if len(values) != int(fields["num_leaves"]):
         raise ValueError(f"{len(values)} leaves instead of {fields['num_leaves']}")
@@ -110,6 +112,10 @@ def _arrays(fields: dict[str, str], where: str) -> Tree:
         return Split(feature[node], threshold[node], left[node], right[node])
 
     return grow(0, look, 0, 2 * len(values), where)
+
+
+def _linear(where: str) -> NoReturn:
+    _unsupported("trees with linear models in their leaves", where)
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -88,6 +88,7 @@ def load_network(path: Path | str, declared: Declaration = NOTHING) -> Network:
         # What was declared decides what it computes, so it belongs to the identity.
         meaning = [str(weights.activation), *(f"{n.late} {n.epsilon}" for n in weights.norms)]
         part = declared.part or ""
+        meaning += declared.layers or ()
         digest = hashlib.sha256("\0".join([digest, part, *meaning]).encode()).hexdigest()
         return mlp_network(weights, digest=digest)
     _check_needless(declared, ending, str(path))
@@ -104,6 +105,7 @@ def _check_needless(declared: Declaration, ending: str, where: str) -> None:
         "an activation": declared.activation is not None and ending != ".nnet",
         "a layer normalisation": declared.norms is not None,
         "a part": declared.part is not None,
+        "an order of layers": declared.layers is not None,
     }
     for what, given in needless.items():
         if given:

@@ -111,15 +111,17 @@ class Stack:
     norms: tuple[tuple[str, Norm], ...] = ()
 
 
-def from_tensors(tensors: Mapping[str, Array], where: str, kind: str) -> Stack:
-    """The layers of a state dict: `NAME.weight` and `NAME.bias`, in the natural order of their names.
+def from_tensors(
+    tensors: Mapping[str, Array], where: str, kind: str, order: Sequence[str] | None = None
+) -> Stack:
+    """The layers of a state dict: `NAME.weight` and `NAME.bias`, in the given or the natural order of their names.
 
     What is neither a linear layer nor a row of weights is refused: it would be a different network.
     """
     prefixes = {name.rpartition(".")[0] for name in tensors}
     layers: dict[str, Layer] = {}
     rows: dict[str, tuple[Array, Array]] = {}
-    for prefix in sorted(prefixes, key=natural):
+    for prefix in sorted(prefixes, key=natural) if order is None else order:
         matrix, bias = _own(tensors, prefix, where, kind)
         if matrix.ndim == 1:
             rows[prefix] = (matrix, bias)
@@ -131,12 +133,12 @@ def from_tensors(tensors: Mapping[str, Array], where: str, kind: str) -> Stack:
                 where=where,
                 expected=kind,
                 hint="if the file holds several networks, name one by what its tensors begin with: "
-                "network:--part=actor. FILE",
+                "network:--part=actor. FILE; in another order: network:--layers=NAME,NAME FILE",
             )
         layers[prefix] = Layer(matrix.astype(np.float64), bias.astype(np.float64))
     if not layers:
         raise _malformed("there is no layer in it", where, kind)
-    stack = Stack(tuple(layers.values()), _placed(list(layers.items()), rows, where, kind))
+    stack = Stack(tuple(layers.values()), _placed(list(layers.items()), rows, order, where, kind))
     check_sizes(MlpWeights(stack.layers).sizes, where, kind)
     return stack
 
@@ -163,15 +165,22 @@ def _own(tensors: Mapping[str, Array], prefix: str, where: str, kind: str) -> tu
 
 
 def _placed(
-    layers: list[tuple[str, Layer]], rows: dict[str, tuple[Array, Array]], where: str, kind: str
+    layers: list[tuple[str, Layer]],
+    rows: dict[str, tuple[Array, Array]],
+    order: Sequence[str] | None,
+    where: str,
+    kind: str,
 ) -> tuple[tuple[str, Norm], ...]:
     """Behind how many layers each row of weights stands.
 
-    In one sequence (`net.0`, `net.1`) the order of the names tells. Otherwise `ln1` belongs to `fc1`.
+    The declared order tells, or in one sequence (`net.0`, `net.1`) that of the names. Otherwise `ln1` belongs to `fc1`.
     """
     placed = []
     for name, (scale, shift) in rows.items():
-        if any(_stem(name) == _stem(own) for own, _ in layers):
+        if order is not None:
+            before = order[: order.index(name)]
+            place = sum(own in before for own, _ in layers)
+        elif any(_stem(name) == _stem(own) for own, _ in layers):
             place = sum(natural(own) < natural(name) for own, _ in layers)
         else:
             same = [i for i, (own, _) in enumerate(layers) if _digits(own) == _digits(name)]

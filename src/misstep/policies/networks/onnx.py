@@ -1,7 +1,9 @@
 """Networks in ONNX format, evaluated by onnxruntime (extra `onnx`).
 
 It computes on one thread, in the precision that the file asks for. Its results may differ in the last digits between
-machines and versions; export to .nnet or safetensors where that matters.
+machines and versions; export to .nnet or safetensors where that matters. In some networks the rows of a batch change
+each other's outputs: those with dynamic quantization take their scale from the whole batch. They are computed row by
+row, so that the decision in a state does not depend on the other states.
 
 onnxruntime is a large program that we do not answer for, and a small file can ask it for any amount of memory and
 time. So it runs in a process of its own (onnx_host.py) with limits on both. A file that it cannot load is a malformed
@@ -39,6 +41,7 @@ COPIES = 6  # of the file that reading it may take: the file, its message, the w
 START_SECONDS = 60.0
 SECONDS = 60.0  # for one batch
 MAX_FAULTS = 25  # in a row, after which the network is given up
+PROBES = 16  # rows that are asked together and alone
 MAX_NUMBERS = 2**24  # of one question: an answer is one line
 
 
@@ -84,6 +87,18 @@ class OnnxNetwork(Network):
         if result.ndim != 2 or result.shape[0] != 1 or result.shape[1] < 1:
             raise UnsupportedError(f"outputs of shape {result.shape}", where=where, expected=KIND)
         self.outputs = result.shape[1]
+        self._one_by_one = self._one_by_one or not self._keeps_rows_apart()
+
+    def _keeps_rows_apart(self) -> bool:
+        """Whether some rows have the same outputs, bit for bit, in a batch and alone."""
+        scales = np.repeat([0.0, 1.0, 10.0, 1000.0], PROBES // 4)[:, None]
+        rows = np.random.default_rng(0).normal(size=(PROBES, self.inputs)) * scales
+        try:
+            together = self._ask(rows)
+            alone = np.concatenate([self._ask(row[None, :]) for row in rows])
+        except (PolicyCrashError, PolicyTimeoutError):
+            return False
+        return np.array_equal(together, alone, equal_nan=True)
 
     def close(self) -> None:
         if self._channel is not None:

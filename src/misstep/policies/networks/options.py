@@ -41,6 +41,7 @@ OPTIONS: Mapping[str, Parser] = MappingProxyType(
         "activation": parse_activation,
         "layer-norm": parse_norms,
         "part": word,
+        "layers": names,
         "check": word,
         "mask": switch,
         "interface": word,
@@ -63,7 +64,8 @@ def declaration_of(
         norms = _parsed(parse_norms, own.layer_norm, "layer-norm", where)
     check = Path(options["check"]) if "check" in options else own.check
     golden = None if check is None else load_golden(check)
-    return Declaration(activation, norms, options.get("part", own.part), golden)
+    part, layers = options.get("part", own.part), options.get("layers")
+    return Declaration(activation, norms, part, golden, layers)
 
 
 def _parsed(parse: Parser, text: str, key: str, where: str) -> Any:

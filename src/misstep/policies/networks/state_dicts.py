@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from typing import NoReturn
 
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.policies.networks.activation import Activation, parse_activation
@@ -18,6 +20,7 @@ from misstep.policies.torch_archive import read_checkpoint, tensors_of
 SAFETENSORS = "the linear layers of a network (.safetensors)"
 TORCH = "the state dict of a network of linear layers, written by PyTorch"
 MAX_BYTES = 512 * 2**20
+MAX_STEPS = 1_000  # in looking for a second order of layers
 MAX_TENSORS = 16 * MAX_LAYERS  # of all networks in a file
 
 
@@ -40,16 +43,16 @@ def decode_torch(content: bytes, where: str, declared: Declaration) -> MlpWeight
     named = stored.get("activation") if isinstance(stored, dict) else None
     weights = stored if declared.part is not None else unwrapped(stored)
     tensors = tensors_of(weights, where, TORCH, MAX_BYTES)
-    if declared.golden is None:
-        _check_order(chosen(tensors, declared.part, where), where)
+    if declared.golden is None and declared.layers is None:
+        _check_stored_order(chosen(tensors, declared.part, where), where)
     return _network(tensors, where, TORCH, with_named(declared, named, where))
 
 
-def _check_order(tensors: Mapping[str, Array], where: str) -> None:
+def _check_stored_order(tensors: Mapping[str, Array], where: str) -> None:
     """Refuse layers that fit together by their names and in another way as they are stored.
 
     PyTorch stores them as they were made, which mostly is the order of evaluation, and other writers by name. Of
-    `one`, `two` and `three` only golden rows can tell.
+    `one`, `two` and `three` only golden rows or a declaration can tell.
     """
     sizes = {name.rpartition(".")[0]: own.shape for name, own in tensors.items() if own.ndim == 2}
     orders = list(sizes), sorted(sizes, key=natural)
@@ -57,14 +60,57 @@ def _check_order(tensors: Mapping[str, Array], where: str) -> None:
         sizes[before][0] == sizes[after][1] for order in orders for before, after in pairwise(order)
     ):
         told = (", ".join(order)[:80] for order in orders)
-        raise UnsupportedError(
-            "the order of the layers cannot be told: the file has {}, and by name it is {}".format(
-                *told
-            ),
-            where=where,
-            expected="the same order in both",
-            hint="number the layers, or give inputs and outputs of the network: --check=ROWS.json (docs/networks.md)",
-        )
+        _open_order("the file has {}, and by name it is {}".format(*told), where)
+
+
+def _check_named_order(tensors: Mapping[str, Array], where: str) -> None:
+    """Refuse layers that fit together in several ways where their names have no numbers that tell.
+
+    Writers of safetensors sort by name, so that the order in the file says nothing.
+    """
+    sizes = {name.rpartition(".")[0]: own.shape for name, own in tensors.items() if own.ndim == 2}
+    layers = sorted(sizes, key=natural)
+    if len(layers) > MAX_LAYERS:
+        return  # refused for that
+    later = {name: {own for own in layers if _numbered(own, name)} for name in layers}
+    found: list[list[str]] = []
+    waiting: list[list[str]] = [[]]
+    for _ in range(MAX_STEPS):
+        if not waiting or len(found) > 1:
+            break
+        order = waiting.pop()
+        left = [name for name in layers if name not in order]
+        if not left:
+            found.append(order)
+        waiting += [
+            [*order, name]
+            for name in left
+            if later[name].isdisjoint(left) and (not order or sizes[order[-1]][0] == sizes[name][1])
+        ]
+    if len(found) > 1 or waiting:
+        told = " or ".join(", ".join(order)[:80] for order in sorted(found)) or "one of many"
+        _open_order(f"it may be {told}", where)
+
+
+def _numbered(before: str, after: str) -> bool:
+    """Whether the names differ first in a number, which is lower in the first one."""
+    pairs = zip(natural(before), natural(after), strict=False)
+    differing = next(((a, b) for a, b in pairs if a != b), None)
+    return (
+        differing is not None
+        and differing[0][0] == differing[1][0] == 0
+        and differing[0] < differing[1]
+    )
+
+
+def _open_order(what: str, where: str) -> NoReturn:
+    raise UnsupportedError(
+        f"the order of the layers cannot be told: {what}",
+        where=where,
+        expected="layers with numbers in their names, in the same order in the file",
+        hint=f"say it: network:--layers=NAME,NAME,... {Path(where).name}, or give inputs and outputs of the network "
+        "if the order by name is right: --check=ROWS.json (docs/networks.md)",
+    )
 
 
 def with_named(declared: Declaration, named: object, where: str) -> Declaration:
@@ -99,7 +145,19 @@ def _network(
             f"a state dict of {len(tensors):,} parts", where=where, expected=kind
         )
     own = chosen(tensors, declared.part, where)
-    return resolve(from_tensors(own, where, kind), declared, where)
+    if declared.layers is not None:
+        if declared.part is None:
+            own = dict(tensors)
+        has = {name.rpartition(".")[0] for name in own}
+        if sorted(declared.layers) != sorted(has):
+            raise InputFormatError(
+                f"the layers are declared as {', '.join(declared.layers)[:80]}",
+                where=where,
+                expected="each layer once: " + ", ".join(sorted(has, key=natural))[:200],
+            )
+    elif declared.golden is None and kind == SAFETENSORS:
+        _check_named_order(own, where)
+    return resolve(from_tensors(own, where, kind, declared.layers), declared, where)
 
 
 __all__ = ["agreed", "decode_safetensors", "decode_torch", "with_named"]

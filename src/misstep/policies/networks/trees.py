@@ -16,6 +16,8 @@ output.
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
@@ -30,6 +32,7 @@ FORMAT = "misstep-trees"
 VERSION = 1
 KIND = "an ensemble of decision trees"
 MAX_COUNT = 65_536  # of inputs, and of outputs
+LARGEST = sys.float_info.max
 COMPARISONS = {"lt": True, "le": False}
 PRECISIONS = {"single": True, "double": False}
 
@@ -123,7 +126,13 @@ def grow(
         found = look(node)
         if isinstance(found, Split):
             code = len(tree.nodes)
-            tree.nodes.append((found.feature, found.threshold, -1, -1))
+            # Where only missing values go right, the programs write an infinite threshold. Inputs are finite.
+            threshold = (
+                math.copysign(LARGEST, found.threshold)
+                if math.isinf(found.threshold)
+                else found.threshold
+            )
+            tree.nodes.append((found.feature, threshold, -1, -1))
             waiting += [(found.right, code, 3), (found.left, code, 2)]
         else:
             code = ~len(tree.leaves)

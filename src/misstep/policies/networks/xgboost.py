@@ -3,11 +3,16 @@
 XGBoost compares in single precision, and a number equal to a threshold goes right. Outputs are margins:
 the functions that turn them into probabilities do not change their order. A classifier of two classes has
 one margin; it becomes two outputs, zero for the first class and the margin for the second.
+
+What the file says of the start of the margins (`base_score`) is a prediction. Which margin it stands for depends on the
+objective, so one that is not known is refused.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,6 +22,28 @@ from misstep.errors import InputFormatError, UnsupportedError
 from misstep.policies.networks.trees import Ensemble, Leaf, Split, Tree, count, grow
 
 KIND = "a model saved by XGBoost as JSON"
+Link = Callable[[float], float]  # from a prediction to its margin
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+def _same(margin: float) -> float:
+    return margin
+
+
+_SAME = (
+    *("multi:softmax", "multi:softprob", "binary:logitraw", "binary:hinge"),
+    *("reg:squarederror", "reg:linear", "reg:squaredlogerror", "reg:pseudohubererror"),
+    *("reg:absoluteerror", "reg:quantileerror", "rank:pairwise", "rank:ndcg", "rank:map"),
+)
+_LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
+LINKS: Mapping[str, Link] = MappingProxyType(
+    dict.fromkeys(("binary:logistic", "reg:logistic"), _logit)
+    | dict.fromkeys(_LOG, math.log)
+    | dict.fromkeys(_SAME, _same)
+)
 _ARRAYS = ("left_children", "right_children", "split_indices", "split_conditions")
 
 
@@ -38,7 +65,8 @@ def decode_xgboost(document: dict[str, Any], where: str) -> Ensemble:
         targets = int(parameters.get("num_target", 1))
         scores = count(max(classes, targets, 1), "num_class", where)
         binary = scores == 1 and objective.startswith("binary:")
-        base = _base(str(parameters.get("base_score", "0")), scores)
+        base = _base(str(parameters.get("base_score", "0")), scores, objective, where)
+        _check_rounds(learner, len(model["trees"]), scores, where)
         trees = []
         for tree, output in zip(model["trees"], model["tree_info"], strict=True):
             trees.append(_tree(tree, int(output) + binary, where))
@@ -49,23 +77,42 @@ def decode_xgboost(document: dict[str, Any], where: str) -> Ensemble:
             expected=KIND,
         ) from error
     if binary:
-        if not 0 < base[0] < 1:
-            raise InputFormatError(
-                f"base_score is {base[0]}", where=where, expected="a probability"
-            )
-        # What is stored is the probability that the margins start from.
-        base = (0.0, math.log(base[0] / (1 - base[0])))
-        scores = 2
+        base, scores = (0.0, *base), 2
     return Ensemble(inputs, scores, True, True, tuple(trees), base)
 
 
-def _base(text: str, scores: int) -> tuple[float, ...]:
-    """One number for all outputs, or one each."""
+def _base(text: str, scores: int, objective: str, where: str) -> tuple[float, ...]:
+    """The margins at the start: the file has one prediction for all outputs, or one each."""
     values = parse_json(text) if text.startswith("[") else [float(text)]
     listed = tuple(_single(value) for value in values)
     if len(listed) not in (1, scores) or not all(map(math.isfinite, listed)):
         raise ValueError(f"base_score {text}")
-    return listed * scores if len(listed) == 1 else listed
+    if objective not in LINKS:
+        _unsupported(f"the objective {objective!r:.60}", f"one of {', '.join(LINKS)}", where)
+    try:
+        margins = tuple(map(LINKS[objective], listed))
+    except (ValueError, ZeroDivisionError):
+        raise InputFormatError(
+            f"base_score is {text:.60}", where=where, expected=f"a prediction of {objective}"
+        ) from None
+    return margins * scores if len(margins) == 1 else margins
+
+
+def _check_rounds(learner: dict[str, Any], trees: int, scores: int, where: str) -> None:
+    """Refuse rounds after the best one: the classes for scikit-learn pass over them, and `Booster.predict` does not."""
+    best = learner.get("attributes", {}).get("best_iteration")
+    if best is None:
+        return
+    parameters = learner["gradient_booster"]["model"]["gbtree_model_param"]
+    each_round = scores * max(1, int(parameters.get("num_parallel_tree", 1)))
+    if (int(best) + 1) * each_round < trees:
+        raise UnsupportedError(
+            f"training stopped early, and the file has {trees // each_round - int(best) - 1} rounds after the best "
+            "one, which some programs use and others do not",
+            where=where,
+            expected="the rounds that are to be used",
+            hint="save booster[: booster.best_iteration + 1], or use all after booster.set_attr(best_iteration=None)",
+        )
 
 
 def _tree(tree: dict[str, Any], output: int, where: str) -> Tree:

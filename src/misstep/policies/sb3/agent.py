@@ -24,7 +24,8 @@ from misstep.policies.torch_archive import read_state_dict
 
 KIND = "an agent saved by Stable-Baselines3 (.zip)"
 MAX_BYTES = 512 * 2**20
-FLATTEN = "FlattenExtractor"  # the only features extractor that leaves a vector as it is
+# The only features extractor that leaves a vector as it is; its subclasses need not.
+FLATTEN = "<class 'stable_baselines3.common.torch_layers.FlattenExtractor'>"
 About = dict[str, Any]
 
 
@@ -102,6 +103,13 @@ def _check_spaces(about: About, where: str) -> None:
                 expected=f"{known}: a vector of numbers in, the number of an action out",
                 hint="train it in the environments of misstep (docs/policies/sb3.md)",
             )
+    match about.get("observation_space"):
+        case {"dtype": "uint8", "_shape": [_, _, _]}:
+            raise UnsupportedError(
+                "the agent sees images, which are divided by 255 before the network sees them",
+                where=where,
+                expected="Box: a vector of numbers in, the number of an action out",
+            )
 
 
 def _check_policy(about: About, module: str, declared: Declaration, where: str) -> None:
@@ -109,7 +117,7 @@ def _check_policy(about: About, module: str, declared: Declaration, where: str) 
     own = module and not module.startswith(("stable_baselines3.", "sb3_contrib."))
     kwargs = about.get("policy_kwargs")
     extractor = kwargs.get("features_extractor_class") if isinstance(kwargs, dict) else None
-    foreign = isinstance(extractor, str) and FLATTEN not in extractor
+    foreign = isinstance(extractor, str) and extractor != FLATTEN
     if (own or foreign) and declared.golden is None:
         what = f"the features extractor {extractor!s:.80}" if foreign else f"of {module[:60]}"
         raise UnsupportedError(
