@@ -42,6 +42,7 @@ from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
 from misstep.kept import NOT_FROM_HERE, leave
 from misstep.policies.service import share
+from misstep.raised import in_words
 from misstep.stops import HEARD, mark_stops
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -466,7 +467,7 @@ def _outcome(connection: Connection, worker: Worker) -> Any:
 
 def sendable(error: Exception) -> Exception:
     return MisstepError(
-        f"internal error: {type(error).__name__}: {error}",
+        f"internal error: {in_words(error)}",
         hint="please report it, with the output of the same command and --jobs 1 --debug",
     )
 

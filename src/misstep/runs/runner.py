@@ -28,6 +28,7 @@ from misstep.policies.policy import (
     States,
     checked_states,
 )
+from misstep.raised import in_words
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS, OUTCOMES
 from misstep.stops import ends_work
 from misstep.tasks.task import State
@@ -251,7 +252,7 @@ def ask(policy: Policy, states: States, candidates: Candidates | None = None) ->
     except BaseException as error:  # also SystemExit: a policy does not end the test
         if isinstance(error, MisstepError) or ends_work(error):
             raise  # the policy as a whole is unusable, or the user or a limit ends the work
-        problem = f"{type(error).__name__}: {error}"
+        problem = in_words(error)
     if len(states) == 1:
         return Answers(np.array([FAILED], dtype=np.int32), {0: problem})
     # Row by row, so that one bad state does not spoil its batch.

@@ -20,6 +20,7 @@ from misstep.errors import MisstepError, ToolError
 from misstep.policies.policy import FAILED, TIMED_OUT, Policy
 from misstep.policies.remote import wire
 from misstep.policies.remote.loop import LoopThread
+from misstep.raised import in_words
 from misstep.stops import ends_work
 
 _QUICK = 0.0005  # a policy that answers within so many seconds is fast
@@ -163,7 +164,7 @@ class PolicyServer:
                 for row, operator in enumerate(answers.operators.tolist())
             ]
         except BaseException as error:  # a policy is foreign code; the server continues
-            text = f"the policy failed: {type(error).__name__}: {error}"
+            text = f"the policy failed: {in_words(error)}"
             return [Failure(text, not (isinstance(error, MisstepError) or ends_work(error)))] * len(
                 states
             )
