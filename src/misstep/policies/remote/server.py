@@ -48,6 +48,8 @@ class PolicyServer:
         self._address = address
         self._task_answer = wire.encode_text(policy.task.sas)
         self._sizes = policy.task.domain_sizes
+        # Read once, as by runs: an exception among the batches would end all answers.
+        self._batch_size = max(1, policy.batch_size)
         self._waiting: list[tuple[list[int], asyncio.Future[int | Failure]]] = []
         self._busy = False
         self._quick = False
@@ -137,8 +139,8 @@ class PolicyServer:
         loop = asyncio.get_running_loop()
         while True:
             await self._some_wait.wait()
-            size = max(1, self._policy.batch_size)
-            batch, self._waiting = self._waiting[:size], self._waiting[size:]
+            batch = self._waiting[: self._batch_size]
+            self._waiting = self._waiting[self._batch_size :]
             if not self._waiting:
                 self._some_wait.clear()
             states = [values for values, _ in batch]
