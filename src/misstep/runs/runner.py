@@ -201,20 +201,12 @@ class PolicyRunner:
         ids = self.graph.add(np.array([run.states[-1].values], dtype=np.int32))
         return int(self.graph.decisions(ids)[0])
 
-    def verify(self, count: int, seed: int = 0) -> list[Contradiction]:
-        """Ask the policy again about some of the states it has decided, and report where it answers differently."""
-        everything = np.arange(len(self.graph), dtype=np.uint32)
-        decisions = self.graph.decisions(everything)
-        asked = everything[decisions != _UNASKED]
-        random = _core.CounterRandom(seed)
-        chosen = (
-            sorted({int(asked[random.below(len(asked))]) for _ in range(count)})
-            if len(asked)
-            else []
-        )
-        ids = _ids(chosen)
-        self.ask(ids)
-        return self.contradictions
+    def decided(self) -> tuple[States, list[int]]:
+        """The states that the policy was asked about, and its answers."""
+        ids = np.arange(len(self.graph), dtype=np.uint32)
+        decisions = self.graph.decisions(ids)
+        asked = decisions != _UNASKED
+        return self.graph.states(ids[asked]), decisions[asked].tolist()
 
     def ask(self, ids: NDArray[np.uint32]) -> None:
         """Ask the policy about states of the graph, in batches, and store its answers."""
