@@ -27,6 +27,7 @@ ORDER = [
         "fitting",
         "gym",
         "kept",
+        "raised",
         "stops",
         "verdicts",
         "versions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import re
@@ -261,3 +262,19 @@ def test_latex_compiles_what_is_written(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout[-3000:].decode(errors="replace")
     assert (tmp_path / "all.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_read_only_disk_is_told_of_the_file_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "read-only", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with (
+        pytest.raises(InputFileError, match="the disk is read-only") as told,
+        new_file(tmp_path / "x.csv", force=False),
+    ):
+        pass
+    assert told.value.where == str(tmp_path / "x.csv")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from misstep.errors import Interrupted
 from misstep.kept import end_with_parent
@@ -45,4 +47,14 @@ def limit_memory(megabytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
 
 
-__all__ = ["OVERDUE", "STOPS", "end_with", "hash_seed", "limit_memory"]
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Block Ctrl-C while processes start; they inherit this and unblock it when they can handle it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+__all__ = ["OVERDUE", "STOPS", "end_with", "hash_seed", "limit_memory", "without_interrupts"]

@@ -24,8 +24,6 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -35,13 +33,21 @@ from typing import Any, Protocol
 from misstep.campaigns.alarm import Alarm, OutOfTime
 from misstep.campaigns.models.work import ModelWork
 from misstep.campaigns.planning.work import PlanningWork
-from misstep.campaigns.process import OVERDUE, STOPS, end_with, hash_seed, limit_memory
+from misstep.campaigns.process import (
+    OVERDUE,
+    STOPS,
+    end_with,
+    hash_seed,
+    limit_memory,
+    without_interrupts,
+)
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
 from misstep.kept import NOT_FROM_HERE, leave
 from misstep.policies.service import share
+from misstep.raised import in_words
 from misstep.stops import HEARD, mark_stops
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -237,7 +243,7 @@ class Processes(Workers):
         start = _start_new if isinstance(self._worker.policy, str) else _fork
         # Processes that ask again do not use the shared inference service, because it is part of what they check.
         shares = self._is_shared and role == 0
-        with _without_interrupts():
+        with without_interrupts():
             try:
                 self._processes.append(start(self._worker, self._memory_mb, role, shares))
             except OSError as error:  # such as too many processes or open files
@@ -466,19 +472,9 @@ def _outcome(connection: Connection, worker: Worker) -> Any:
 
 def sendable(error: Exception) -> Exception:
     return MisstepError(
-        f"internal error: {type(error).__name__}: {error}",
+        f"internal error: {in_words(error)}",
         hint="please report it, with the output of the same command and --jobs 1 --debug",
     )
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Block Ctrl-C while processes start; they inherit this and unblock it when they can handle it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 __all__ = ["Lost", "Outcome", "Processes", "ThisProcess", "Worker", "Workers"]

@@ -7,7 +7,7 @@ import sys
 
 from misstep.cli.colours import painted, takes_colours
 from misstep.cli.plain import to_json
-from misstep.errors import MisstepError
+from misstep.errors import MisstepError, ToolError
 
 MOST_LETTERS = 2000  # characters of an error line, about one screen
 
@@ -36,9 +36,17 @@ def tell(error: MisstepError, *, as_json: bool) -> int:
     return error.exit_code
 
 
+def ended_by_itself(how: str) -> ToolError:
+    """What to say where the code of a policy has ended the process or tried to: the exit code is never the policy's."""
+    return ToolError(
+        f"the command ended by itself ({how})",
+        hint="the policy may have ended it, or there was too little memory; what was stored is kept",
+    )
+
+
 def close_output() -> None:
     """Close the output, so that the interpreter does not fail when it flushes at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-__all__ = ["close_output", "tell"]
+__all__ = ["close_output", "ended_by_itself", "tell"]

@@ -19,7 +19,7 @@ import typer
 from typer.exceptions import TyperException
 
 from misstep.cli.arguments import repeat_options
-from misstep.cli.failure import close_output, tell
+from misstep.cli.failure import close_output, ended_by_itself, tell
 from misstep.cli.output import keep_output_clean
 from misstep.cli.plain import plain_output
 from misstep.cli.verbs import KEPT_BY_SHELL, RootGroup, show_help
@@ -32,6 +32,7 @@ from misstep.errors import (
     UsageError,
 )
 from misstep.files import reason
+from misstep.raised import in_words
 from misstep.stops import interrupt_once
 
 HELP = """Test learned action policies and prove what you find.
@@ -163,14 +164,18 @@ def _guarded(
         if isinstance(cause, OSError) and cause.errno == errno.EPIPE:
             close_output()
             return 0
-        return stop.code if isinstance(stop.code, int) else 1
+        if "_MISSTEP_COMPLETE" in os.environ:  # how typer ends a completion
+            return stop.code if isinstance(stop.code, int) else 1
+        if debug:
+            raise
+        error: MisstepError = ended_by_itself(f"exit code {stop.code!s:.20}")
     except BrokenPipeError:
         close_output()
         return 0
     except (KeyboardInterrupt, typer.Abort) as stop:
         if debug:
             raise
-        error: MisstepError = Interrupted("stopped by the user")
+        error = Interrupted("stopped by the user")
         error.__cause__ = stop
     except MemoryError:
         if debug:
@@ -197,7 +202,7 @@ def _guarded(
         if debug:
             raise
         error = MisstepError(
-            f"internal error: {type(problem).__name__}: {problem}",
+            f"internal error: {in_words(problem)}",
             hint="please report it, with the output of the same command and --debug",
         )
     return tell(error, as_json=as_json)

@@ -84,18 +84,15 @@ def _watch(worker: int, told: int, stop: mmap.mmap, as_json: bool) -> NoReturn:
     end_children(daemons=not said, grace=_GRACE if said else 0.0)
     if said:
         os._exit(ended if ended == _BROKEN_OUTPUT else said[0])
-    from misstep.cli.failure import tell
-    from misstep.errors import Interrupted, MisstepError, ToolError
+    from misstep.cli.failure import ended_by_itself, tell
+    from misstep.errors import Interrupted, MisstepError
 
     error: MisstepError
     if -ended in _STOPS and stop[0]:
         error = Interrupted("stopped by the user")
     else:
         how = f"signal {-ended}" if ended < 0 else f"exit code {ended}"
-        error = ToolError(
-            f"the command ended by itself ({how})",
-            hint="the policy may have ended it, or there was too little memory; what was stored is kept",
-        )
+        error = ended_by_itself(how)
     code = tell(error, as_json=as_json)
     sys.stderr.flush()
     os._exit(code)

@@ -20,6 +20,7 @@ from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.experiments.kinds import Json, run_part
 from misstep.kept import end_with_parent
 from misstep.policies.service import share
+from misstep.raised import in_words
 
 OUTCOMES = ("done", "missing", "failed")
 # The driver decides when to stop. Signals to the whole process group are meant for the driver, not for workers.
@@ -41,7 +42,7 @@ def answer(request: Json) -> Json:
     except MemoryError:
         outcome, result = "failed", {"message": "out of memory"}
     except Exception as error:  # a bug of ours in one unit must not end the others
-        outcome, result = "failed", {"message": f"internal error: {type(error).__name__}: {error}"}
+        outcome, result = "failed", {"message": f"internal error: {in_words(error)}"}
     return {"outcome": outcome, "result": result, "seconds": perf_counter() - began}
 
 

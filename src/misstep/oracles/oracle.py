@@ -24,6 +24,7 @@ from misstep.oracles.together import Runs
 from misstep.oracles.values import Cost, PolicyCost
 from misstep.oracles.verdict import Effort, Objective, Verdict
 from misstep.oracles.workbench import Workbench
+from misstep.raised import in_words
 from misstep.tasks.task import State, Task
 
 DEFAULT_SECONDS = (
@@ -183,7 +184,7 @@ class Source(Oracle):
         except MisstepError:
             raise  # a contradiction, or a policy or task that cannot be worked with
         except Exception as error:
-            question.problems.append(f"{self.name}: {type(error).__name__}: {error}")
+            question.problems.append(f"{self.name}: {in_words(error)}")
         if report.limit is not None:
             question.limits.append(f"{self.name}: {report.limit}")
         question.effort += Effort(

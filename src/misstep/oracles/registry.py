@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 from misstep.errors import ToolError, UsageError
 from misstep.oracles.oracle import Source
+from misstep.raised import in_words
 
 GROUP = "misstep.oracles"
 
@@ -98,7 +99,7 @@ def oracle_kind(name: str) -> type[Source] | None:
             kind = point.load()
         except Exception as error:
             raise ToolError(
-                f"the oracle {name!r} cannot be loaded: {type(error).__name__}: {error}",
+                f"the oracle {name!r} cannot be loaded: {in_words(error)}",
                 where=point.value,
             ) from error
         return kind

@@ -25,6 +25,7 @@ from misstep.policies.policy import (
     Policy,
     States,
 )
+from misstep.raised import in_words
 from misstep.stops import ends_work
 from misstep.tasks.task import State, Task
 
@@ -205,7 +206,7 @@ def answers_of(policy: Policy, states: States, *, again: bool = False) -> Answer
             isinstance(error, KeyboardInterrupt) and ends_work(error)
         ):
             raise
-        why = f"it raises {type(error).__name__}: {error}"
+        why = f"it raises {in_words(error)}"
         failed = np.full(len(states), FAILED, dtype=np.int32)
         return Answers(failed, dict.fromkeys(range(len(states)), why))
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.home import Home
+from misstep.raised import in_words
 from misstep.stops import ends_work
 
 METHODS = ("act", "act_batch", "predict", "permitted", "probabilities", "plan")
@@ -144,7 +145,7 @@ def made_by(code: Any, task: object, arguments: Mapping[str, str], home: Home, w
         if ends_work(error):
             raise
         call = ", ".join([*(["task"] if _takes_task(code) else []), *given])
-        text = " ".join(f"{type(error).__name__}: {error}".split())
+        text = " ".join(in_words(error).split())
         raise InputFormatError(
             f"{shown}({call}) raises {text}", where=home.place(error) or where
         ) from error

@@ -23,6 +23,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn, TextIO
 
+from misstep.raised import in_words
+
 _INSTALLED = tuple(
     str(Path(sysconfig.get_path(kind)).resolve()) + os.sep
     for kind in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -111,7 +113,8 @@ class Home:
 
     def told(self, error: BaseException) -> str:
         """One line: the last place in the user's files, and what happened there."""
-        text = " ".join(f"{_kind(error)}: {error}".split())
+        shown = SystemExit(*error.args) if isinstance(error, Exited) else error
+        text = " ".join(in_words(shown).split())
         place = self.place(error)
         return f"{place}: {text}" if place else text
 
@@ -152,10 +155,6 @@ def _current_folder() -> str | None:
 def _change_to(folder: str) -> None:
     with contextlib.suppress(OSError):
         os.chdir(folder)
-
-
-def _kind(error: BaseException) -> str:
-    return "SystemExit" if isinstance(error, Exited) else type(error).__name__
 
 
 @cache

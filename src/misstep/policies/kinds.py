@@ -13,6 +13,7 @@ from importlib import import_module, metadata
 from typing import Any, NamedTuple
 
 from misstep.errors import ToolError, UsageError
+from misstep.raised import in_words
 
 GROUP = "misstep.policies"
 MOST_INSIDE = 50  # policies in a spec, each inside of the one before
@@ -45,7 +46,7 @@ def third_party_loader(kind: str) -> Callable[[str, Any], Any] | None:
         loader: Callable[[str, Any], Any] = others[kind].load()
     except Exception as error:
         raise ToolError(
-            f"the policy kind {kind!r} cannot be loaded: {type(error).__name__}: {error}",
+            f"the policy kind {kind!r} cannot be loaded: {in_words(error)}",
             where=str(others[kind].value),
         ) from error
     return loader

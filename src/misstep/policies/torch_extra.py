@@ -10,12 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from misstep.errors import MissingDependencyError, UsageError
+from misstep.raised import in_words
 
 try:
     import torch
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise MissingDependencyError(
         "this needs PyTorch, which is not installed", hint="pip install 'misstep[neural]'"
+    ) from error
+except ImportError as error:
+    raise MissingDependencyError(
+        f"PyTorch is installed, but cannot be loaded: {in_words(error)}",
+        hint="is there too little memory (ulimit -v)?",
     ) from error
 
 

@@ -23,6 +23,7 @@ from urllib.parse import parse_qsl
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import is_there, not_waiting, read_bytes
 from misstep.policies.home import Home
+from misstep.raised import in_words
 from misstep.stops import ends_work
 
 MAX_SOURCE_BYTES = 16 * 2**20
@@ -198,7 +199,7 @@ def _cannot_be_run(error: BaseException, home: Home, code: Path | str) -> InputF
             where = f"{code}:{place.rpartition(':')[2]}"
         elif place:
             where = place
-        text = f"{type(error).__name__}: {error}"
+        text = in_words(error)
     return InputFormatError(f"the file cannot be run: {text}", where=where)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from misstep.errors import MisstepError, UnsupportedError
 from misstep.policies.policy import Policy
+from misstep.raised import in_words
 from misstep.runs.follow import path_cost
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS, OUTCOMES
 from misstep.runs.runner import Contradiction, PolicyRunner, RunEnds, Trace
@@ -106,11 +107,11 @@ class StartRunner(PolicyRunner):
         try:
             plan = self._plan(start)
         except TimeoutError as error:
-            return ended("timeout", f"{type(error).__name__}: {error}")
+            return ended("timeout", in_words(error))
         except BaseException as error:  # also SystemExit: a policy does not end the test
             if isinstance(error, MisstepError) or ends_work(error):
                 raise  # the policy as a whole is unusable, or the user or a limit ends the work
-            return ended("error", f"{type(error).__name__}: {error}")
+            return ended("error", in_words(error))
         for operator in plan:
             if max_steps is not None and len(operators) >= max_steps:
                 return ended("cut")

@@ -35,6 +35,7 @@ from misstep.policies.policy import (
     States,
     checked_states,
 )
+from misstep.raised import in_words
 from misstep.runs.outcomes import DEFAULT_LIMIT
 from misstep.runs.risk import Risk, risk_of
 from misstep.stops import ends_work
@@ -192,7 +193,7 @@ def ask_permitted(policy: Policy, states: States) -> Sets:
         if isinstance(error, MisstepError) or ends_work(error):
             raise  # the policy as a whole is unusable, or the user or a limit ends the work
         if len(states) == 1:
-            message = f"{type(error).__name__}: {error}"
+            message = in_words(error)
             nothing = np.empty(0, np.int32)
             failures = {0: (message, isinstance(error, TimeoutError))}
             return Sets(np.zeros(2, np.int64), nothing, failures=failures)

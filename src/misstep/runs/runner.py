@@ -28,6 +28,7 @@ from misstep.policies.policy import (
     States,
     checked_states,
 )
+from misstep.raised import in_words
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS, OUTCOMES
 from misstep.stops import ends_work
 from misstep.tasks.task import State
@@ -200,20 +201,12 @@ class PolicyRunner:
         ids = self.graph.add(np.array([run.states[-1].values], dtype=np.int32))
         return int(self.graph.decisions(ids)[0])
 
-    def verify(self, count: int, seed: int = 0) -> list[Contradiction]:
-        """Ask the policy again about some of the states it has decided, and report where it answers differently."""
-        everything = np.arange(len(self.graph), dtype=np.uint32)
-        decisions = self.graph.decisions(everything)
-        asked = everything[decisions != _UNASKED]
-        random = _core.CounterRandom(seed)
-        chosen = (
-            sorted({int(asked[random.below(len(asked))]) for _ in range(count)})
-            if len(asked)
-            else []
-        )
-        ids = _ids(chosen)
-        self.ask(ids)
-        return self.contradictions
+    def decided(self) -> tuple[States, list[int]]:
+        """The states that the policy was asked about, and its answers."""
+        ids = np.arange(len(self.graph), dtype=np.uint32)
+        decisions = self.graph.decisions(ids)
+        asked = decisions != _UNASKED
+        return self.graph.states(ids[asked]), decisions[asked].tolist()
 
     def ask(self, ids: NDArray[np.uint32]) -> None:
         """Ask the policy about states of the graph, in batches, and store its answers."""
@@ -251,7 +244,7 @@ def ask(policy: Policy, states: States, candidates: Candidates | None = None) ->
     except BaseException as error:  # also SystemExit: a policy does not end the test
         if isinstance(error, MisstepError) or ends_work(error):
             raise  # the policy as a whole is unusable, or the user or a limit ends the work
-        problem = f"{type(error).__name__}: {error}"
+        problem = in_words(error)
     if len(states) == 1:
         return Answers(np.array([FAILED], dtype=np.int32), {0: problem})
     # Row by row, so that one bad state does not spoil its batch.

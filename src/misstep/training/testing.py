@@ -23,6 +23,7 @@ from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.testing import TestLoop, TestState
 from misstep.oracles.verdict import Verdict
 from misstep.policies.policy import Policy
+from misstep.runs.again import require_function
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS, MOST_STEPS
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
@@ -129,7 +130,8 @@ class TestedTask:
 
     def test(self, policy: Policy, *, abstain: bool = True, check: bool = False) -> TaskResult:
         """Test the policy on the pool. With `abstain`, not if it fails from the initial state, as in P25. With `check`,
-        the independent checker replays every bug."""
+        the independent checker replays every bug, and the policy is asked again whether it is a function of the state.
+        """
         runner = PolicyRunner(policy)
         start = self.pool.states[0]
         solves = runner.trace(start, self.settings.max_steps).outcome == "goal"
@@ -137,6 +139,8 @@ class TestedTask:
         if abstain and not solves:
             return TaskResult(name, len(self.pool), False).as_scored
         judged = self.judge(runner)
+        if check:
+            require_function(policy, *runner.decided(), self.settings.seed)
         solved = lost = 0
         for verdict in judged.verdicts:
             solved += bool(verdict.policy_cost.reaches_goal)

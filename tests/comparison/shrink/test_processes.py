@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
 import misstep
+from misstep.campaigns.process import STOPS
 from misstep.comparison.shrink.examine import Examiner, examining_here
 from misstep.errors import ToolError
 from support.small import task_of
@@ -75,3 +78,42 @@ def test_an_interruption_does_not_wait_for_candidates() -> None:
     with pytest.raises(KeyboardInterrupt):
         examine(Examining(ends=False), KeyboardInterrupt())
     assert time.perf_counter() - began < 20
+
+
+class Started:
+    """Instead of a pool: the signals that are blocked whenever a process may start."""
+
+    blocked: ClassVar[list[set[int]]] = []
+
+    def __init__(self, *_: object) -> None:
+        self.blocked.append(set(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+
+    def submit(self, *_: object) -> Future[object]:
+        self.blocked.append(set(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+        done: Future[object] = Future()
+        done.set_result(None)
+        return done
+
+    def shutdown(self, **_: object) -> None:
+        pass
+
+
+def test_ctrl_c_does_not_reach_processes_that_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would print tracebacks from their imports."""
+    monkeypatch.setattr("misstep.comparison.shrink.examine.ProcessPoolExecutor", Started)
+    monkeypatch.setattr(Started, "blocked", [])
+    examine(Examining(ends=False))
+    assert len(Started.blocked) == 4
+    assert all(blocked >= STOPS for blocked in Started.blocked)
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & STOPS
+
+
+class Heard(Examining):
+    def examine(self, *_: object) -> object:
+        return signal.getsignal(signal.SIGHUP), signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_a_closed_terminal_is_for_the_parent() -> None:
+    with examining_here(cast(Examiner, Heard(ends=False)), 2) as examining:
+        ((_, found),) = examining.each(iter(cast(Any, ["a"])), None)
+    assert cast(Any, found) == (signal.SIG_IGN, set())

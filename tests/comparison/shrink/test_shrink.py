@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +70,20 @@ def test_a_bug_becomes_small_and_is_kept(found: Path, tmp_path: Path) -> None:
         read = shrunk_of(campaign, bug)
         assert read is not None
         assert read.as_dict() == shrunk.as_dict()
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+def test_half_of_a_small_campaign_is_removed(
+    found: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("misstep.comparison.shrink.folder.write_inside", refuse)
+    folder = copied(found, tmp_path / "copy")
+    with opened(folder) as campaign, pytest.raises((InputFileError, KeyboardInterrupt)):
+        campaign.shrink(campaign.bugs[0])
+    assert list(folder.glob("shrunk/.*.new")) == []
 
 
 @pytest.mark.soundness

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from misstep.errors import ToolError
-from misstep.policies.policy import Policy, States
+from misstep.policies.policy import Answers, Candidates, Policy, States
 from misstep.policies.remote import wire
 from misstep.tasks.task import Task
 
@@ -92,6 +93,38 @@ def test_no_action_and_failure(
         call(address, "GetFDRStateOperator", fail)
     assert caught.value.code() == grpc.StatusCode.INTERNAL
     assert "cannot read" in caught.value.details()
+
+
+class WithoutText(Policy):
+    """Its exceptions cannot be printed, and its batch size can be read once."""
+
+    asked = 0
+
+    @property
+    def batch_size(self) -> int:  # type: ignore[override]
+        self.asked += 1
+        if self.asked > 1:
+            raise RuntimeError("no size")
+        return 8
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:  # noqa: ARG002
+        class WithoutTextError(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError("no text")
+
+        time.sleep(0.001)  # a quick policy is not asked in batches
+        raise WithoutTextError
+
+
+def test_a_policy_does_not_stop_the_answers(
+    task: Task, serve: Serve, call: Callable[..., bytes]
+) -> None:
+    address = serve(WithoutText(task))
+    for _ in range(2):
+        with pytest.raises(grpc.RpcError) as caught:
+            call(address, "GetFDRStateOperator", wire.encode_state_request([0] * 5))
+        assert caught.value.code() == grpc.StatusCode.INTERNAL
+        assert "whose text cannot be shown" in caught.value.details()
 
 
 def test_port_in_use(task: Task, serve: Serve, scripted: Callable[[Task], Policy]) -> None:

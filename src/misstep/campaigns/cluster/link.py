@@ -22,6 +22,7 @@ from misstep.campaigns.cluster import host
 from misstep.campaigns.cluster.jobs import Answer, Blob, Died, Late, Refused, Ticket
 from misstep.campaigns.cluster.parcels import Job, Pace, Parcel
 from misstep.errors import MisstepError, ToolError
+from misstep.raised import in_words
 from misstep.versions import Identity, identity
 
 STRIKES = 3  # ends of a process before a job is given up
@@ -379,7 +380,7 @@ class Link:
                 self._strike(job, Died(f"a worker cannot do it: {error}", ""))
         else:
             raise MisstepError(
-                f"internal error on a worker: {type(error).__name__}: {error}",
+                f"internal error on a worker: {in_words(error)}",
                 where=self.where,
                 hint="please report it, with the output of the same command and --jobs 1 --debug",
             )

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from time import sleep
 from typing import Protocol
 
+from misstep.campaigns.process import STOPS, without_interrupts
 from misstep.comparison.shrink.judging import Judge, refusal
 from misstep.comparison.shrink.problem import Problem
 from misstep.comparison.shrink.projection import Projector
@@ -163,7 +164,9 @@ _OWN: Examiner | None = None  # of a worker process
 
 def _begin(examiner: Examiner) -> None:
     global _OWN
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles interruptions
+    for number in (signal.SIGINT, signal.SIGHUP):  # the parent process handles interruptions
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     end_with_parent()
     _OWN = examiner
 
@@ -221,7 +224,13 @@ def examining_here(examiner: Examiner, jobs: int) -> Iterator[Examining]:
     in_memory = not isinstance(examiner.judge.source, str)
     context = multiprocessing.get_context("fork" if in_memory else "spawn")
     others = set(multiprocessing.active_children())
-    starting: Callable[[], Started] = nullcontext if in_memory else not_from_here
+
+    @contextmanager
+    def starting() -> Iterator[None]:
+        # A process that Ctrl-C reaches while it imports would print a traceback.
+        with without_interrupts(), nullcontext() if in_memory else not_from_here():
+            yield
+
     with starting():
         pool = ProcessPoolExecutor(jobs, context, _begin, (examiner,))
     try:

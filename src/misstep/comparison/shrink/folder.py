@@ -83,6 +83,9 @@ def keep(found: Campaign, note: Note, place: Path | None) -> Shrunk:
         _remove(old)
     except OSError as error:
         raise InputFileError(f"cannot write: {reason(error)}", where=str(place)) from error
+    finally:
+        with suppress(OSError):  # half of a campaign would keep a full disk full
+            _remove(fresh)
     return shrunk
 
 

@@ -20,6 +20,7 @@ from misstep.errors import MisstepError, ToolError
 from misstep.policies.policy import FAILED, TIMED_OUT, Policy
 from misstep.policies.remote import wire
 from misstep.policies.remote.loop import LoopThread
+from misstep.raised import in_words
 from misstep.stops import ends_work
 
 _QUICK = 0.0005  # a policy that answers within so many seconds is fast
@@ -47,6 +48,8 @@ class PolicyServer:
         self._address = address
         self._task_answer = wire.encode_text(policy.task.sas)
         self._sizes = policy.task.domain_sizes
+        # Read once, as by runs: an exception among the batches would end all answers.
+        self._batch_size = max(1, policy.batch_size)
         self._waiting: list[tuple[list[int], asyncio.Future[int | Failure]]] = []
         self._busy = False
         self._quick = False
@@ -136,8 +139,8 @@ class PolicyServer:
         loop = asyncio.get_running_loop()
         while True:
             await self._some_wait.wait()
-            size = max(1, self._policy.batch_size)
-            batch, self._waiting = self._waiting[:size], self._waiting[size:]
+            batch = self._waiting[: self._batch_size]
+            self._waiting = self._waiting[self._batch_size :]
             if not self._waiting:
                 self._some_wait.clear()
             states = [values for values, _ in batch]
@@ -163,7 +166,7 @@ class PolicyServer:
                 for row, operator in enumerate(answers.operators.tolist())
             ]
         except BaseException as error:  # a policy is foreign code; the server continues
-            text = f"the policy failed: {type(error).__name__}: {error}"
+            text = f"the policy failed: {in_words(error)}"
             return [Failure(text, not (isinstance(error, MisstepError) or ends_work(error)))] * len(
                 states
             )

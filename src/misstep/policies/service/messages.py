@@ -15,6 +15,7 @@ from typing import Any
 from misstep import errors
 from misstep.decoding import parse_json
 from misstep.errors import MisstepError, ToolError
+from misstep.raised import in_words
 
 LONGEST = 1 << 16  # bytes of a packet
 MOST_PACKETS = 1 << 13  # of an answer
@@ -68,7 +69,7 @@ def told(error: BaseException) -> Message:
             "error": type(error).__name__,
             **{name: getattr(error, name) for name in ("what", "where", "expected", "hint")},
         }
-    return {"error": "ToolError", "what": f"{type(error).__name__}: {error}"[:2000]}
+    return {"error": "ToolError", "what": in_words(error)[:2000]}
 
 
 def error_of(message: Message) -> MisstepError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from misstep.raised import in_words
 from misstep.reports.drawings.canvas import Canvas, plain
 from misstep.reports.drawings.subject import Scene, StateLike, Subject, nature_of, scene_of
 from misstep.tasks.load import AnyTask
@@ -51,7 +52,7 @@ class Drawing:
         except Exception as error:
             # A report must not fail because of a plug-in or an odd state.
             canvas = self._canvas("plain", scene)
-            canvas.note(f"the drawing {self.name} failed: {type(error).__name__}: {error}")
+            canvas.note(f"the drawing {self.name} failed: {in_words(error)}")
             self.plain(canvas, scene)
             self._say_missing(canvas)
             return canvas.svg()

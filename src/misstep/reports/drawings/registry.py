@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from misstep.errors import UsageError
+from misstep.raised import in_words
 from misstep.reports.drawings import generic, variables
 from misstep.reports.drawings.drawing import Drawing, Painter, PlugIn, UnknownDomainError
 from misstep.reports.drawings.subject import Subject, subject_of
@@ -63,7 +64,7 @@ def drawing_for(task: AnyTask) -> Drawing | None:
             continue
         except Exception as error:
             # A faulty plug-in, or a task that only looks like its domain: the next plug-in may know it.
-            remark = f"the drawing {name} failed: {type(error).__name__}: {error}"
+            remark = f"the drawing {name} failed: {in_words(error)}"
             continue
         if painter is not None:
             return Drawing(name, task, subject, painter, fallback, remark)

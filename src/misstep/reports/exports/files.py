@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -70,7 +70,8 @@ def new_file(path: Path, *, force: bool) -> Iterator[TextIO]:
     except OSError as error:
         raise InputFileError(f"cannot write: {reason(error)}", where=str(path)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # what cannot be written may not be removable either
+            temporary.unlink(missing_ok=True)
 
 
 __all__ = ["make_folder", "new_file", "write_files"]

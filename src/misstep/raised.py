@@ -1,0 +1,23 @@
+"""What the code of others has raised, in words.
+
+The text of an exception comes from a method of its class. If that class is foreign, the method may itself raise
+anything: SystemExit, which would end the command with an exit code of the policy's choice, or KeyboardInterrupt, which
+would pass for Ctrl-C.
+"""
+
+from __future__ import annotations
+
+from misstep.stops import ends_work
+
+
+def in_words(error: BaseException) -> str:
+    """The kind of an exception and its text."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except BaseException as second:
+        if isinstance(second, KeyboardInterrupt) and ends_work(second):
+            raise
+        return "an exception whose text cannot be shown"
+
+
+__all__ = ["in_words"]
