@@ -125,6 +125,7 @@ class Engine {
     void possible(const Edge &edge, std::vector<const Destination *> &result);
     bool add_successor(std::span<const Destination *const> parts);
     bool add_selected(std::span<const Destination *const> parts);
+    void count_combination();
     bool select(std::span<const Assignment *const> rest, double share);
     std::vector<Word> selectable(const Assignment &assignment);
     bool simple_successor(std::span<const Destination *const> parts);
@@ -155,6 +156,7 @@ class Engine {
     std::size_t label_begin_ = 0;
     bool stamped_ = false;  // the current label has so many outcomes that duplicates are found by stamps
     std::uint32_t stamp_ = 0;
+    std::size_t combinations_ = 0;  // of the current label
     std::vector<std::uint32_t> stamps_;
     std::vector<std::uint64_t> packed_;
     std::vector<Word> saved_;

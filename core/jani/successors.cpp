@@ -12,7 +12,10 @@ namespace misstep::jani {
 
 namespace {
 constexpr std::size_t FEW = 24;  // outcomes of a label that are compared one by one
-}
+// Combinations of edges, destinations and chosen values of a label in one state. A small file can have 10^12 of them, and limits are
+// only looked at between states.
+constexpr std::size_t MOST_COMBINATIONS = 1'000'000;
+}  // namespace
 
 bool Engine::enabled(const Edge &edge) {
     where_ = edge.where;
@@ -34,6 +37,7 @@ bool Engine::enabled(const Vector &vector) {
 void Engine::expand_label(LabelId label) {
     label_begin_ = outcomes_.size();
     stamped_ = false;
+    combinations_ = 0;
     for (const Vector &vector : model_.vectors()[label]) fire(vector);
     // The environment may move before the chosen label is executed.
     if (outcomes_.size() > label_begin_ || label == environment_label())
@@ -48,6 +52,7 @@ bool Engine::own_label(LabelId label) {
     const bool weighing = std::exchange(weighing_, false);
     label_begin_ = outcomes_.size();
     stamped_ = false;
+    combinations_ = 0;
     for (const Vector &vector : vectors) fire(vector);
     const bool any = outcomes_.size() > label_begin_;
     outcomes_.resize(label_begin_);
@@ -145,8 +150,16 @@ void Engine::fire_together() {
     }
 }
 
+void Engine::count_combination() {
+    if (++combinations_ <= MOST_COMBINATIONS) return;
+    throw ModelError("a label has more than 1,000,000 outcomes in one state", model_.where(where_),
+                     "fewer edges, destinations and values of non-deterministic assignments that are combined");
+}
+
 // False: an assignment is out of bounds, and that disables the edge.
 bool Engine::add_successor(std::span<const Destination *const> parts) {
+    where_ = parts.front()->where;
+    count_combination();
     if (weighing_) {
         weight_ = 1;
         for (const Destination *part : parts) {
@@ -284,6 +297,7 @@ bool Engine::add_selected(std::span<const Destination *const> parts) {
 // level are evaluated before the level, so that no choice depends on another one of the same level.
 bool Engine::select(std::span<const Assignment *const> rest, double share) {
     if (rest.empty()) {
+        count_combination();
         model_.layout().pack(registers_.data(), packed_.data());
         selections_.insert(selections_.end(), packed_.begin(), packed_.end());
         shares_.push_back(share);

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from misstep._core import CounterRandom
-from misstep.checking.jani import SafetyTask
-from misstep.errors import BudgetLimitError, UnsupportedError
+from misstep.checking.jani import SafetyTask, expressions, steps
+from misstep.checking.jani.errors import ModelError, UnsupportedModelError
+from misstep.errors import BudgetLimitError, InputFormatError, UnsupportedError
 from misstep.tasks.jani.load import load_jani
 from support.jani import TINY_LINE, bounded, destination, edge, model, op, pa, variable, write
 
@@ -103,3 +104,52 @@ def test_a_large_array_is_assigned(tmp_path: Path) -> None:
         (found,) = task.outcomes(state, "a")
     assert found[:3] == (2, 1, 1)
     assert time.process_time() - began < 3
+
+
+def test_array_constructors_inside_each_other(tmp_path: Path) -> None:
+    """A million elements of a million elements each, which nobody could wait for."""
+    kind: Any = bounded(0, 3)
+    value: Any = 0
+    for depth in range(10):
+        kind = {"kind": "array", "base": kind}
+        value = {"op": "ac", "var": f"i{depth}", "length": 1_000_000, "exp": value}
+    array = {"name": "a", "type": kind, "initial-value": value}
+    document = model([array], [edge("a", True, destination([]))], features=["arrays"])
+    with pytest.raises(UnsupportedError, match="more than 2000000 elements"):
+        load_jani(write(document, folder=tmp_path))
+    with pytest.raises(UnsupportedModelError, match="more than 8000000 elements"):
+        expressions.evaluate(value, {})
+
+
+def test_functions_that_grow_exponentially(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checker put each of two calls in place thirty times, one inside the other."""
+    monkeypatch.setattr(expressions, "MAX_CALLS", 1000)
+    functions = {"f0": expressions.Definition((("p", "int", 0),), ("int", 0), "p")}
+    for i in range(1, 30):
+        call = {"op": "call", "function": f"f{i - 1}", "args": ["p"]}
+        functions[f"f{i}"] = expressions.Definition(
+            (("p", "int", 0),), ("int", 0), op("+", call, call)
+        )
+    scope = expressions.Scope({}, functions=functions)
+    with pytest.raises(UnsupportedModelError, match="more than 1000 calls"):
+        expressions.compile_expression({"op": "call", "function": "f29", "args": [1]}, scope)
+
+
+def test_a_label_with_very_many_outcomes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve automata with ten edges each made 10^12 combinations in one state, and no limit and no signal ended it."""
+    document = copy.deepcopy(TINY_LINE)
+    (own,) = document["automata"]
+    here = own["locations"][0]["name"]
+    moves = {"location": here, "action": "acc", "destinations": [{"location": here}]}
+    own["edges"] = [moves] * 10
+    document["automata"] = [{**copy.deepcopy(own), "name": f"m{k}"} for k in range(12)]
+    elements = [{"automaton": f"m{k}"} for k in range(12)]
+    syncs = [{"synchronise": ["acc"] * 12, "result": "acc"}]
+    document["system"] = {"elements": elements, "syncs": syncs}
+    task = load_jani(write(document, folder=tmp_path))
+    (state,) = task.initial_states()
+    with pytest.raises(InputFormatError, match="more than 1,000,000 outcomes in one state"):
+        task.outcomes(state, "acc")
+    monkeypatch.setattr(steps, "MOST_COMBINATIONS", 1000)
+    with pytest.raises(ModelError, match="more than 1,000 outcomes in one state"):
+        SafetyTask.from_source(task.source).model.outcomes_of(state, task.labels.index("acc"))

@@ -18,6 +18,7 @@ from misstep.checking.__main__ import main
 from misstep.checking.certificates import (
     CertificateReport,
     check_model,
+    container,
     read_certificate,
 )
 from misstep.checking.certificates.container import MAGIC
@@ -327,6 +328,17 @@ def test_a_certificate_with_another_digest_is_refused() -> None:
     files = list(road().source["files"].values())
     report = check_model(read_certificate(safe_road()), files, digest="1" * 64)
     assert "the digest of the task differs" in report.reason
+
+
+def test_a_certificate_of_more_states_than_fit_is_not_unpacked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight megabytes of zeros stood for a thousand million states, which took all memory."""
+    header = {"states": 2**30, "columns": [{"width": 8, "bytes": 0}]}
+    content = MAGIC + json.dumps(header).encode() + b"\n"
+    monkeypatch.setattr(container, "_memory", lambda: 24 * 2**30)
+    with pytest.raises(CheckError, match="1,073,741,824 states takes more memory than this"):
+        read_certificate(content)
 
 
 def _header(content: bytes) -> tuple[dict[str, Any], bytes]:

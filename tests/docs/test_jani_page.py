@@ -32,6 +32,7 @@ ENGINE_ONLY = {"a computed index into a nested array that is not a variable"}
 # Refusals that take a very large model to be met.
 TOO_LARGE = (
     "more than .* calls of functions, one inside another",
+    "array constructors that make more than .* elements",
     "the list stands for more than .* start states",
 )
 

@@ -283,6 +283,24 @@ def test_wrong_sets(task: Task, method: str, answer: Any, message: str) -> None:
     assert message in own.decide(states).messages[0]
 
 
+class Unfinished:
+    """An agent with a property that is not ready yet."""
+
+    def act(self, state: Any) -> Any:
+        return state.actions[0]
+
+    @property
+    def plan(self) -> Any:
+        raise RuntimeError("not trained yet")
+
+
+def test_an_attribute_that_raises(task: Task, model: JaniTask) -> None:
+    """It used to be an internal error."""
+    for world in (task, model):
+        with pytest.raises(InputFormatError, match="'plan' raises RuntimeError: not trained yet"):
+            load_policy(Unfinished(), world)
+
+
 def test_attributes_of_the_object(task: Task, model: JaniTask) -> None:
     class Declared(Sets):
         set_valued = False

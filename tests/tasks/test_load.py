@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from misstep.errors import InputFileError, UsageError
+from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.tasks.domains.model import Instance
 from misstep.tasks.generate import generate
 from misstep.tasks.jani.task import JaniTask
@@ -114,6 +114,21 @@ def test_the_lifted_task_survives() -> None:
 def test_wrong_arguments_are_told(given: Any, options: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         load_task(*given, **options)
+
+
+def test_a_cost_beyond_the_limit_is_no_damage_of_the_problem(tmp_path: Path) -> None:
+    """The line was one of the translation, and the hint spoke of a SAS file."""
+    (tmp_path / "domain.pddl").write_text(
+        "(define (domain d) (:requirements :action-costs) (:predicates (p) (q)) (:functions (total-cost))"
+        f"(:action a :precondition (p) :effect (and (q) (increase (total-cost) {2**30}))))"
+    )
+    (tmp_path / "problem.pddl").write_text(
+        "(define (problem x) (:domain d) (:init (p) (= (total-cost) 0)) (:goal (q)) (:metric minimize (total-cost)))"
+    )
+    with pytest.raises(InputFormatError, match="cost from 0 to 1073741823") as found:
+        load_task(tmp_path)
+    assert found.value.where == f"the translation of {tmp_path / 'problem.pddl'}"
+    assert found.value.hint is None
 
 
 def test_a_folder_without_one_task_is_told(folder: Path) -> None:

@@ -56,15 +56,31 @@ class Roles:
 
 
 def is_policy_code(code: object) -> bool:
-    return callable(code) or any(callable(getattr(code, name, None)) for name in METHODS)
+    return callable(code) or any(_can(code, name) for name in METHODS)
+
+
+def _can(code: object, name: str) -> bool:
+    try:
+        return callable(getattr(code, name, None))
+    except Exception:  # it has the attribute; `roles_of` says what is wrong with it
+        return True
 
 
 def roles_of(made: Any, where: str) -> Roles:
     """The roles of a function or an object; a flag that is set to False switches its role off."""
 
+    def own(name: str, default: object = None) -> Any:
+        try:
+            return getattr(made, name, default)
+        except Exception as error:  # of the user's property or `__getattr__`
+            raise InputFormatError(
+                f"its attribute {name!r} raises {type(error).__name__}: {error}", where=where
+            ) from error
+
     def method(name: str, flag: str | None = None) -> Any:
-        found = getattr(made, name, None)
-        return found if callable(found) and getattr(made, flag or "", None) is not False else None
+        found = own(name)
+        off = flag is not None and own(flag) is False
+        return found if callable(found) and not off else None
 
     act, batch = method("act"), method("act_batch")
     if act is None and batch is None and method("predict"):
@@ -76,17 +92,17 @@ def roles_of(made: Any, where: str) -> Roles:
         method("permitted", "set_valued"),
         method("probabilities", "stochastic"),
         method("plan", "plans"),
-        deterministic=getattr(made, "deterministic", True) is not False,
+        deterministic=own("deterministic", True) is not False,
     )
     decides = (roles.act, roles.act_batch, roles.permitted, roles.probabilities, roles.plan)
     if not any(decides):
         if not callable(made):
             raise InputFormatError(f"{made!r:.60} is not a policy", where=where, expected=TAKES)
         roles.act = made
-    size = getattr(made, "batch_size", None)
+    size = own("batch_size")
     if isinstance(size, int) and not isinstance(size, bool) and size > 0:
         roles.batch_size = size
-    named = getattr(made, "files", None)
+    named = own("files")
     if isinstance(named, (list, tuple)):
         roles.files = tuple(map(str, named))
     return roles

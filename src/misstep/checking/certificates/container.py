@@ -12,6 +12,7 @@ larger than that is unpacked.
 from __future__ import annotations
 
 import json
+import os
 import struct
 import sys
 import zlib
@@ -26,6 +27,7 @@ from misstep.checking.texts import parse
 MAGIC = b"misstep certificate 1\n"
 MAX_HEADER = 2**24  # bytes
 MAX_BODY = 2**33  # bytes, of all columns when they are unpacked
+STATE = 40  # bytes that a state takes at least beside its columns: an integer of Python, and its place in a list
 KINDS = ("bool", "int", "real")
 WIDTHS = {"bool": (1,), "real": (8,)}
 TYPES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # of `array`
@@ -114,8 +116,14 @@ def read_certificate(content: bytes) -> Certificate:
     states, described = _member(header, "states", int), _member(header, "columns", list)
     if not 0 <= states < 2**32:
         raise CheckError(f"a certificate of {states} states")
-    if sum(states * _width(one) for one in described) > MAX_BODY:
+    body = sum(states * _width(one) for one in described)
+    if body > MAX_BODY:
         raise CheckError(f"the certificate unpacks to more than {MAX_BODY:,} bytes")
+    if body + states * STATE > _memory():
+        raise CheckError(
+            f"checking {states:,} states takes more memory than this machine has",
+            hint="check it on a machine with more memory",
+        )
     columns: dict[str, Column] = {}
     place = end + 1
     for one in described:
@@ -132,6 +140,11 @@ def read_certificate(content: bytes) -> Certificate:
         [own for name, own in columns.items() if name not in said],
         {name[1:]: columns[name] for name in said},
     )
+
+
+def _memory() -> int:
+    """What the machine has, in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _column(described: object, states: int, content: bytes, place: int) -> tuple[Column, int]:

@@ -21,6 +21,10 @@ from misstep.checking.jani.operators import KINDS, Scalar, Value
 Registers = Sequence[Scalar]
 Function = Callable[[Registers], Scalar]
 MAX_CELLS = 1_000_000
+# Of a whole model, since a small file can ask for exponentially many. The engine allows a quarter of this: here some
+# expressions are compiled more than once.
+MAX_ELEMENTS = 8 * MAX_CELLS
+MAX_CALLS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,14 @@ class Definition:
     body: Node
 
 
+@dataclass(slots=True)
+class Spent:
+    """How much has been compiled: calls of functions, and elements of array constructors."""
+
+    calls: int = 0
+    elements: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The meanings of names, and whether the model has the feature `trigonometric-functions`.
@@ -54,6 +66,7 @@ class Scope:
     outside: Mapping[str, Operand] | None = None
     calling: tuple[str, ...] = ()
     strict: bool = False  # nothing may underflow to 0
+    spent: Spent = field(default_factory=Spent)  # shared by all scopes of a model
 
     def extended(self, names: Mapping[str, Operand]) -> Scope:
         """With declarations of the model."""
@@ -319,6 +332,9 @@ def _call(expression: Node, scope: Scope) -> Operand:
         raise ModelError(f"there is no function {name!r}")
     if name in scope.calling:
         raise UnsupportedModelError(f"the function {name!r} calls itself")
+    scope.spent.calls += 1
+    if scope.spent.calls > MAX_CALLS:
+        raise UnsupportedModelError(f"more than {MAX_CALLS} calls of functions")
     function, given = scope.functions[name], items(expression, "args")
     if len(given) != len(function.parameters):
         raise ModelError(f"the function {name!r} is given {len(given)} arguments")
@@ -384,6 +400,11 @@ def _array_constructor(expression: Node, scope: Scope) -> Operand:
     assert isinstance(length, int)
     if not 0 < length <= MAX_CELLS:
         raise ModelError(f"an array of length {length}", expected=f"1 to {MAX_CELLS}")
+    scope.spent.elements += length
+    if scope.spent.elements > MAX_ELEMENTS:
+        raise UnsupportedModelError(
+            f"array constructors that make more than {MAX_ELEMENTS} elements"
+        )
     name, body = text(expression, "var"), member(expression, "exp")
     return _array(
         [compile_expression(body, scope.inside({name: literal(i)})) for i in range(length)]

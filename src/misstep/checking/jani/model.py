@@ -38,7 +38,14 @@ from misstep.checking.jani.expressions import (
 from misstep.checking.jani.nodes import Node, items, member, names, optional, refuse, text
 from misstep.checking.jani.operators import Scalar
 from misstep.checking.jani.selection import read_choices
-from misstep.checking.jani.steps import Assignment, Destination, Edge, assign, fire
+from misstep.checking.jani.steps import (
+    Assignment,
+    Destination,
+    Edge,
+    assign,
+    check_combinations,
+    fire,
+)
 from misstep.checking.jani.types import Type
 
 State = tuple[Scalar, ...]
@@ -330,13 +337,16 @@ class Model:
     def _ways(
         self, vectors: Sequence[Vector], registers: Registers
     ) -> Iterator[list[tuple[State, float]]]:
+        count = 0
         for vector in vectors:
             for edges in self._enabled(vector, registers):
+                way = []
                 try:
-                    yield [
-                        (self._moved(vector, destinations, after), probability)
-                        for probability, destinations, after in fire(edges, registers)
-                    ]
+                    for probability, destinations, after in fire(edges, registers):
+                        count += 1
+                        check_combinations(count)
+                        way.append((self._moved(vector, destinations, after), probability))
+                    yield way
                 except OutOfBoundsError:
                     if not self._disables:
                         raise

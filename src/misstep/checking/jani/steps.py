@@ -6,6 +6,7 @@ variable that is assigned twice at one index is an error, also by two edges that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -17,6 +18,7 @@ from misstep.checking.jani.operators import Scalar
 from misstep.checking.jani.types import Type
 
 TOLERANCE = 1e-6  # of the sum of the probabilities of an edge
+MOST_COMBINATIONS = 1_000_000  # of edges, destinations and chosen values of a label in one state
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,11 @@ def fire(
             yield probability * share, destinations, after
 
 
+def check_combinations(count: int) -> None:
+    if count > MOST_COMBINATIONS:
+        raise ModelError(f"a label has more than {MOST_COMBINATIONS:,} outcomes in one state")
+
+
 def _assigned(
     destinations: Iterable[Destination], registers: Registers
 ) -> list[tuple[float, Registers]]:
@@ -99,9 +106,11 @@ def _assigned(
     reached = [(1.0, registers)]
     for level in sorted({assignment.level for assignment in assignments}):
         together = [assignment for assignment in assignments if assignment.level == level]
-        after = []
+        after: list[tuple[float, Registers]] = []
         for share, values in reached:
-            ways = list(product(*(assignment.alternatives(values) for assignment in together)))
+            options = [assignment.alternatives(values) for assignment in together]
+            check_combinations(len(after) + math.prod(map(len, options)))
+            ways = list(product(*options))
             after += [(share / len(ways), assign(way, values)) for way in ways]
         reached = after
     return reached

@@ -26,6 +26,7 @@ MAX_CELLS = 1_000_000
 MAX_CALLS = (
     100_000  # inlined calls in total, since functions that call each other can grow exponentially
 )
+MAX_ELEMENTS = 2 * MAX_CELLS  # of all array constructors, since one inside another multiplies
 NEGATION = "negation"  # what "-" is if it has one operand
 
 
@@ -82,6 +83,7 @@ class Compiler:
         self.constants: dict[str, Python] = {}  # of the model, with their values
         self._open_calls: list[str] = []
         self._calls = 0
+        self._elements = 0
 
     # -- with a type ------------------------------------------------------------------------------
 
@@ -284,6 +286,9 @@ class Compiler:
         if not 0 < length <= MAX_CELLS:
             node["length"].fail(f"an array of length {length}", f"a length from 1 to {MAX_CELLS}")
         name = node["var"].text("a name")
+        self._elements += length
+        if self._elements > MAX_ELEMENTS:
+            node.unsupported(f"array constructors that make more than {MAX_ELEMENTS} elements")
         elements = []
         for i in range(length):
             inner = Scope(scope)

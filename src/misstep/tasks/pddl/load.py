@@ -67,11 +67,12 @@ def _build(
         return Task(sas, name=path.stem if name is None else name, pddl=pddl)
     except InputFormatError as error:
         line = (error.where or "").removeprefix("line ")
+        translated = pddl is not None  # then the line is not one of the user's files
         raise InputFormatError(
             error.what,
-            where=f"{path}:{line}",
+            where=f"the translation of {path}" if translated else f"{path}:{line}",
             expected=error.expected,
-            hint="the file is damaged or no SAS file of version 3",
+            hint=None if translated else "the file is damaged or no SAS file of version 3",
         ) from None
     except UnsupportedError as error:
         raise UnsupportedError(
