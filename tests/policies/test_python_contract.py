@@ -415,13 +415,21 @@ def test_a_crash_names_file_and_line(task: Task, model: JaniTask, tmp_path: Path
             "class E(Exception):\n        def __str__(self): return 'two\\nlines'\n    raise E",
             "E: two lines",
         ),
+        (
+            "class E(Exception):\n        def __str__(self): return 1 / 0\n    raise E",
+            "mine.py:4: an exception whose text cannot be shown",
+        ),
     ],
 )
 def test_whatever_the_code_does_is_told_in_one_line(
-    task: Task, tmp_path: Path, body: str, message: str
+    task: Task, model: JaniTask, tmp_path: Path, body: str, message: str
 ) -> None:
     (tmp_path / "mine.py").write_text(f"def f(state):\n    {body}\n")
     own = load_policy(f"python:{tmp_path / 'mine.py'}:f", task)
+    if "raise" in body:  # the messages about answers speak of labels there
+        with pytest.raises(ToolError) as caught:
+            labels(model, load_policy(f"python:{tmp_path / 'mine.py'}:f", model))
+        assert message in caught.value.what
     answers = own.decide(rows([task.initial_state] * 2))
     assert answers.operators.tolist() == [FAILED] * 2
     assert message in answers.messages[1]

@@ -74,7 +74,7 @@ def roles_of(made: Any, where: str) -> Roles:
             return getattr(made, name, default)
         except Exception as error:  # of the user's property or `__getattr__`
             raise InputFormatError(
-                f"its attribute {name!r} raises {type(error).__name__}: {error}", where=where
+                f"its attribute {name!r} raises {in_words(error)}", where=where
             ) from error
 
     def method(name: str, flag: str | None = None) -> Any:
