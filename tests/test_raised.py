@@ -12,6 +12,7 @@ import pytest
 
 from misstep import stops
 from misstep.cli.main import _guarded, main
+from misstep.errors import ToolError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Answers, Candidates, Policy, States
 from misstep.raised import in_words
@@ -86,6 +87,12 @@ def test_an_end_by_foreign_code_is_no_exit_code(
     code = _guarded(end, [], as_json=False, debug=False)
     assert code == 33
     assert f"the command ended by itself ({how})" in capsys.readouterr().err
+
+
+def test_debugging_shows_who_ends_the_command() -> None:
+    with pytest.raises(ToolError, match="the command ended by itself") as told:
+        _guarded(lambda: sys.exit(0), [], as_json=False, debug=True)
+    assert isinstance(told.value.__cause__, SystemExit)
 
 
 def test_typer_ends_the_program_after_a_script_for_the_shell(

@@ -175,10 +175,10 @@ def _guarded(
             if _is_ours(cause):
                 close_output()
                 return 0
-        if debug:
-            raise
         shown = f"exit code {stop.code}" if type(stop.code) is int else "SystemExit"
         error: MisstepError = ended_by_itself(shown)
+        if debug:
+            raise error from stop  # by itself, it would show nothing
     except BrokenPipeError as problem:
         if _is_ours(problem):
             close_output()
