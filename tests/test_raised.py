@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import pytest
 
 from misstep import stops
-from misstep.cli.main import _guarded
+from misstep.cli.main import _guarded, main
+from misstep.errors import ToolError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Answers, Candidates, Policy, States
 from misstep.raised import in_words
@@ -52,7 +56,50 @@ def test_a_policy_whose_exceptions_exit_has_crashed() -> None:
     assert answers.messages == {0: "an exception whose text cannot be shown"}
 
 
-def test_an_exit_of_foreign_code_is_no_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    code = _guarded(lambda: sys.exit(0), [], as_json=False, debug=False)
+class Untold:
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+def gone() -> NoReturn:
+    raise BrokenPipeError(errno.EPIPE, "the program of a policy has ended")
+
+
+def exit_behind_a_broken_pipe() -> NoReturn:
+    try:
+        gone()
+    except BrokenPipeError:
+        sys.exit(0)
+
+
+@pytest.mark.parametrize(
+    ("end", "how"),
+    [
+        (lambda: sys.exit(0), "exit code 0"),
+        (lambda: sys.exit(cast("Any", Untold())), "SystemExit"),
+        (exit_behind_a_broken_pipe, "exit code 0"),
+        (gone, "a broken pipe"),
+    ],
+)
+def test_an_end_by_foreign_code_is_no_exit_code(
+    end: Callable[[], NoReturn], how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = _guarded(end, [], as_json=False, debug=False)
     assert code == 33
-    assert "the command ended by itself (exit code 0)" in capsys.readouterr().err
+    assert f"the command ended by itself ({how})" in capsys.readouterr().err
+
+
+def test_debugging_shows_who_ends_the_command() -> None:
+    with pytest.raises(ToolError, match="the command ended by itself") as told:
+        _guarded(lambda: sys.exit(0), [], as_json=False, debug=True)
+    assert isinstance(told.value.__cause__, SystemExit)
+
+
+def test_typer_ends_the_program_after_a_script_for_the_shell(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It calls sys.exit for that. The exit code was that of a policy that ends the command."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--show-completion", "bash"])
+    assert ended.value.code == 0
+    assert "complete -o default" in capsys.readouterr().out

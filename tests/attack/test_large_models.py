@@ -153,3 +153,36 @@ def test_a_label_with_very_many_outcomes(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(steps, "MOST_COMBINATIONS", 1000)
     with pytest.raises(ModelError, match="more than 1,000 outcomes in one state"):
         SafetyTask.from_source(task.source).model.outcomes_of(state, task.labels.index("acc"))
+
+
+def test_a_label_with_very_many_combinations_that_are_disabled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no outcome that could be counted; a checker that is given 10^12 of them would never end."""
+    document = copy.deepcopy(TINY_LINE)
+    (own,) = document["automata"]
+    here = own["locations"][0]["name"]
+    too_much = {"ref": "pos", "value": 1_000_000}
+    own["edges"] = [
+        {
+            "location": here,
+            "action": "acc",
+            "destinations": [{"location": here, "assignments": [too_much]}],
+        }
+    ] * 100
+    document["automata"] = [own, {**copy.deepcopy(own), "name": "other"}]
+    for edge_of_other in document["automata"][1]["edges"]:
+        edge_of_other["destinations"] = [{"location": here}]
+    document["system"] = {
+        "elements": [{"automaton": own["name"]}, {"automaton": "other"}],
+        "syncs": [{"synchronise": ["acc"] * 2, "result": "acc"}],
+    }
+    task = load_jani(write(document, folder=tmp_path), out_of_bounds="disable")
+    (state,) = task.initial_states()
+    assert task.outcomes(state, "acc") == []
+    model_of_checker = SafetyTask.from_source(task.source).model
+    label = task.labels.index("acc")
+    assert model_of_checker.outcomes_of(state, label) == []
+    monkeypatch.setattr(steps, "MOST_COMBINATIONS", 1000)
+    with pytest.raises(ModelError, match="more than 1,000 outcomes in one state"):
+        model_of_checker.outcomes_of(state, label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -294,11 +295,22 @@ class Unfinished:
         raise RuntimeError("not trained yet")
 
 
+class Ending:
+    def act(self, state: Any) -> Any:
+        return state.actions[0]
+
+    @property
+    def batch_size(self) -> int:
+        sys.exit(0)
+
+
 def test_an_attribute_that_raises(task: Task, model: JaniTask) -> None:
-    """It used to be an internal error."""
+    """It used to be an internal error, or to end the command."""
     for world in (task, model):
         with pytest.raises(InputFormatError, match="'plan' raises RuntimeError: not trained yet"):
             load_policy(Unfinished(), world)
+        with pytest.raises(InputFormatError, match="'batch_size' raises SystemExit: 0"):
+            load_policy(Ending(), world)
 
 
 def test_attributes_of_the_object(task: Task, model: JaniTask) -> None:

@@ -20,6 +20,14 @@ NAME = "misstep.policies.torch_extra"
             "raise ImportError('failed to map segment')",
             "cannot be loaded: ImportError: failed to map segment",
         ),
+        (
+            "raise OSError('libcublas.so: cannot open shared object file')",
+            "cannot be loaded: OSError: libcublas.so",
+        ),
+        (
+            "import nothing_of_this_name",
+            "cannot be loaded: ModuleNotFoundError: No module named 'nothing_of_this_name'",
+        ),
     ],
 )
 def test_it_is_not_called_missing_if_it_is_there(

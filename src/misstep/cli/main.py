@@ -6,7 +6,6 @@ errors go to standard error. Every error a user can cause is a `MisstepError` wi
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -149,6 +148,15 @@ def _path(problem: TyperException) -> str:
     return "misstep" if context is None else str(context.command_path)
 
 
+def _is_ours(error: BaseException) -> bool:
+    """Whether typer or our own commands have raised it, and not the code of a policy."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    module = "" if place is None else place.tb_frame.f_globals.get("__name__")
+    return isinstance(module, str) and module.startswith(("typer.", "misstep.cli."))
+
+
 def _guarded(
     run: Callable[[], Any], arguments: Sequence[str], *, as_json: bool, debug: bool
 ) -> int:
@@ -159,19 +167,25 @@ def _guarded(
     except typer.Exit as stop:
         return int(stop.exit_code)
     except SystemExit as stop:
-        # Typer itself ends the program when the reader of our output has gone (`misstep ... | head`).
-        cause = stop.__context__
-        if isinstance(cause, OSError) and cause.errno == errno.EPIPE:
+        if _is_ours(stop):
+            # Typer ends so after completions, and where the reader of our output has gone (`misstep ... | head`).
+            cause = stop.__context__
+            if not isinstance(cause, OSError):
+                return stop.code if isinstance(stop.code, int) else 1
+            if _is_ours(cause):
+                close_output()
+                return 0
+        shown = f"exit code {stop.code}" if type(stop.code) is int else "SystemExit"
+        error: MisstepError = ended_by_itself(shown)
+        if debug:
+            raise error from stop  # by itself, it would show nothing
+    except BrokenPipeError as problem:
+        if _is_ours(problem):
             close_output()
             return 0
-        if "_MISSTEP_COMPLETE" in os.environ:  # how typer ends a completion
-            return stop.code if isinstance(stop.code, int) else 1
         if debug:
             raise
-        error: MisstepError = ended_by_itself(f"exit code {stop.code!s:.20}")
-    except BrokenPipeError:
-        close_output()
-        return 0
+        error = ended_by_itself("a broken pipe")
     except (KeyboardInterrupt, typer.Abort) as stop:
         if debug:
             raise

@@ -62,8 +62,10 @@ def is_policy_code(code: object) -> bool:
 def _can(code: object, name: str) -> bool:
     try:
         return callable(getattr(code, name, None))
-    except Exception:  # it has the attribute; `roles_of` says what is wrong with it
-        return True
+    except BaseException as error:
+        if ends_work(error):
+            raise
+        return True  # it has the attribute; `roles_of` says what is wrong with it
 
 
 def roles_of(made: Any, where: str) -> Roles:
@@ -72,7 +74,9 @@ def roles_of(made: Any, where: str) -> Roles:
     def own(name: str, default: object = None) -> Any:
         try:
             return getattr(made, name, default)
-        except Exception as error:  # of the user's property or `__getattr__`
+        except BaseException as error:  # of the user's property or `__getattr__`; also SystemExit
+            if ends_work(error):
+                raise
             raise InputFormatError(
                 f"its attribute {name!r} raises {in_words(error)}", where=where
             ) from error

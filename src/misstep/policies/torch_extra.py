@@ -14,14 +14,17 @@ from misstep.raised import in_words
 
 try:
     import torch
-except ModuleNotFoundError as error:
-    raise MissingDependencyError(
-        "this needs PyTorch, which is not installed", hint="pip install 'misstep[neural]'"
-    ) from error
-except ImportError as error:
+except (
+    ImportError,
+    OSError,
+) as error:  # it loads some of its libraries itself, where that fails with OSError
+    if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+        raise MissingDependencyError(
+            "this needs PyTorch, which is not installed", hint="pip install 'misstep[neural]'"
+        ) from error
     raise MissingDependencyError(
         f"PyTorch is installed, but cannot be loaded: {in_words(error)}",
-        hint="is there too little memory (ulimit -v)?",
+        hint="is there too little memory (ulimit -v), or is something missing that it needs?",
     ) from error
 
 

@@ -53,7 +53,7 @@ class Permitted {
         }
         return found;
     }
-    // Every run may stop somewhere on the way to a goal, or go on for ever.
+    // Whether some run stops before a goal, or goes on for ever.
     bool may_fail(const std::set<std::size_t> &states) const {
         return std::any_of(states.begin(), states.end(), [&](std::size_t s) {
             if (stops(s)) return true;

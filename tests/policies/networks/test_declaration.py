@@ -332,6 +332,15 @@ def test_numbers_or_widths_tell_the_order(tmp_path: Path) -> None:
         load_network(path, TANH)
 
 
+def test_an_open_order_is_told_with_the_one_by_name_first(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(
+        safetensors_bytes(tensors_of(random_mlp([4] * 4), ["fc1", "fc2", "out"]), None)
+    )
+    with pytest.raises(UnsupportedError, match="as fc1, fc2, out and as fc1, out, fc2;"):
+        load_network(path, TANH)
+
+
 def test_every_refusal_is_one_line(tmp_path: Path) -> None:
     for declared in (
         Declaration(),

@@ -118,6 +118,21 @@ def test_agents_that_compute_something_else(file: Path, data: dict[str, Any], to
         read_agent(file)
 
 
+def test_bytes_that_are_no_image(file: Path) -> None:
+    """Stable-Baselines3 leaves them as they are: their bounds are others, or the policy says so."""
+    space = {"dtype": "uint8", "_shape": [3, 1, 1], "low": "[[[0]]\n\n [[0]]]", "high": "[[[255]]]"}
+    weights = state_dict(actor([3, 5, 2]))
+    file.write_bytes(archive(weights, {**PLAIN, "observation_space": space}))
+    with pytest.raises(UnsupportedError, match="the agent sees images"):
+        read_agent(file)
+    for data in (
+        {"observation_space": {**space, "high": "[[[1]]]"}},
+        {"observation_space": space, "policy_kwargs": {"normalize_images": False}},
+    ):
+        file.write_bytes(archive(weights, {**PLAIN, **data}))
+        read_agent(file)
+
+
 def test_rows_vouch_for_a_policy_of_somebody(file: Path) -> None:
     file.write_bytes(archive(state_dict(actor([3, 5, 2])), PLAIN))
     rows = np.random.default_rng(0).normal(size=(30, 3))

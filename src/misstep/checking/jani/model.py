@@ -350,6 +350,8 @@ class Model:
                 except OutOfBoundsError:
                     if not self._disables:
                         raise
+                    count += 1
+                    check_combinations(count)
 
     def _loaded(self, state: State) -> Registers:
         """The values of all variables. A silent step that no label chooses is an error of the model."""

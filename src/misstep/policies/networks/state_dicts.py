@@ -84,12 +84,12 @@ def _check_named_order(tensors: Mapping[str, Array], where: str) -> None:
             found.append(order)
         waiting += [
             [*order, name]
-            for name in left
+            for name in reversed(left)  # so that the order by name is found first
             if later[name].isdisjoint(left) and (not order or sizes[order[-1]][0] == sizes[name][1])
         ]
     if len(found) > 1 or waiting:
-        told = " or ".join(", ".join(order)[:80] for order in sorted(found)) or "one of many"
-        _open_order(f"it may be {told}", where)
+        told = " and as ".join(", ".join(order)[:80] for order in found)
+        _open_order(f"they fit together as {told}" if told else "they are many", where)
 
 
 def _numbered(before: str, after: str) -> bool:

@@ -7,6 +7,7 @@ names the class of the policy, the spaces and the activation function. `policy.p
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -103,13 +104,24 @@ def _check_spaces(about: About, where: str) -> None:
                 expected=f"{known}: a vector of numbers in, the number of an action out",
                 hint="train it in the environments of misstep (docs/policies/sb3.md)",
             )
+    if _divides(about):
+        raise UnsupportedError(
+            "the agent sees images, which are divided by 255 before the network sees them",
+            where=where,
+            expected="Box: a vector of numbers in, the number of an action out",
+        )
+
+
+def _divides(about: About) -> bool:
+    """Whether Stable-Baselines3 takes states for images, as it does with three dimensions of bytes from 0 to 255."""
+    kwargs = about.get("policy_kwargs")
+    if isinstance(kwargs, dict) and kwargs.get("normalize_images") is False:
+        return False
     match about.get("observation_space"):
-        case {"dtype": "uint8", "_shape": [_, _, _]}:
-            raise UnsupportedError(
-                "the agent sees images, which are divided by 255 before the network sees them",
-                where=where,
-                expected="Box: a vector of numbers in, the number of an action out",
-            )
+        case {"dtype": "uint8", "_shape": [_, _, _], **others}:
+            found = (re.findall(r"\d+", str(others.get(name, ""))) for name in ("low", "high"))
+            return all(set(own) <= {bound} for own, bound in zip(found, ("0", "255"), strict=True))
+    return False
 
 
 def _check_policy(about: About, module: str, declared: Declaration, where: str) -> None:
