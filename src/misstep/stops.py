@@ -45,11 +45,16 @@ def _make_again() -> None:
 
     def hook(told: Any) -> None:
         global _last
-        if isinstance(told.exc_value, Stopped):
-            _last = -1.0
-            threading.Timer(SOON, os.kill, (os.getpid(), _number)).start()
-        else:
+        if not isinstance(told.exc_value, Stopped):
             otherwise(told)
+            return
+        while True:
+            try:
+                _last = -1.0
+                threading.Timer(SOON, os.kill, (os.getpid(), _number)).start()
+                return
+            except Stopped:  # it came before the end of this hook, which would swallow it, too
+                continue
 
     sys.unraisablehook = hook
 
