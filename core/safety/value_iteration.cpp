@@ -61,7 +61,7 @@ void ValueIteration::solve(StateId id, Radius radius, Meter &meter) {
     }
     link();
     if (bounded) grow(cap, meter);
-    else lose(meter);
+    else find_lost(meter);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const StateId state = nodes_[i];
         if (system_.kind(state) != Kind::open || is_covered(state, radius)) continue;
@@ -74,7 +74,7 @@ void ValueIteration::solve(StateId id, Radius radius, Meter &meter) {
     }
 }
 
-void ValueIteration::lose(Meter &meter) {
+void ValueIteration::find_lost(Meter &meter) {
     std::vector<std::uint32_t> lost;
     for (std::uint32_t i = 0; i < nodes_.size(); ++i)
         if (level_[i] != 0) lost.push_back(i);

@@ -27,7 +27,7 @@ class ValueIteration : public Decider {
     };
     void explore(StateId id, Radius radius, Meter &meter);
     void link();
-    void lose(Meter &meter);
+    void find_lost(Meter &meter);
     void grow(std::uint32_t cap, Meter &meter);
     bool is_covered(StateId id, Radius radius) const;
     std::uint32_t known_value(StateId id);
