@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +19,23 @@ settings.register_profile("misstep", deadline=None, suppress_health_check=[Healt
 settings.load_profile("misstep")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    _use_own_folder()
+    if config.getoption("dist", "no") == "no":  # it runs tests itself
+        _let_programs_hear_signals()
+
+
+def _let_programs_hear_signals() -> None:
+    """Under `nohup` and in a background job, signals are ignored, also by programs that the tests start.
+
+    A handler that does nothing is not handed on to a program, so the tests go on and their programs hear signals.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
+def _use_own_folder() -> None:
     """One temporary folder for all workers: tests neither read nor fill the user's cache of translations."""
     if "MISSTEP_TEST_FOLDER" not in os.environ:
         _TEMPORARY.append(tempfile.TemporaryDirectory(prefix="misstep-tests-"))
