@@ -25,13 +25,13 @@ from misstep.campaigns.left_open import NOT_CONFIRMED
 from misstep.campaigns.rows import ContradictionRow, RunRow
 from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.units import Unit
-from misstep.campaigns.workers import can_start
 from misstep.checking.campaign import check_database
 from misstep.cli.campaigns import exit_code
 from misstep.errors import UndecidedError, UsageError
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
+from support.alone import ran_alone
 from support.campaigns import small_model, told
 from support.unsteady import HANGING, MODEL, PLANNING
 
@@ -487,7 +487,7 @@ def test_flaky_stays_flaky(folder: Path, task: Task) -> None:
     assert campaign.summary.flaky == 80
 
 
-def test_a_policy_in_memory_is_asked_in_a_fork(task: Task) -> None:
+def test_a_policy_in_memory_is_asked_in_a_fork(task: Task, request: pytest.FixtureRequest) -> None:
     def by_process(state: Any) -> str | None:
         draw = CounterRandom(hash((os.getpid(), state.values)) % 2**64)
         return None if draw.below(2) else str(state.operators[0])
@@ -495,8 +495,8 @@ def test_a_policy_in_memory_is_asked_in_a_fork(task: Task) -> None:
     def steady(state: Any) -> str:
         return str(min(state.operators))
 
-    if not can_start(by_process):
-        pytest.skip("other tests have left threads behind, and a fork could hang")
+    if ran_alone(by_process, request):
+        return
     assert run_campaign(task, by_process, pool=60, oracle="exact").summary.flaky == 60
     summary = run_campaign(task, steady, pool=60, oracle="exact").summary
     assert (summary.flaky, summary.bugs["total"]) == (0, 60)

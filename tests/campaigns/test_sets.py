@@ -16,12 +16,12 @@ import pytest
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.testing import test as run_campaign
-from misstep.campaigns.workers import can_start
 from misstep.checking.campaign import check_database
 from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Answers, Candidates, Policy, States
 from misstep.tasks.task import State, Task
+from support.alone import ran_alone
 from support.campaigns import SHARING, small_model, told
 from support.permitted import (
     DrawingPolicy,
@@ -283,7 +283,10 @@ FORK = [
     [((4,), [], "FLAKY"), ((), [5], "FLAKY"), ((4,), None, "BUG"), ((), None, "OPTIMAL")],
 )
 def test_what_is_permitted_off_the_run_is_asked_again(
-    stops: tuple[int, ...], hidden: list[int] | None, verdict: str
+    stops: tuple[int, ...],
+    hidden: list[int] | None,
+    verdict: str,
+    request: pytest.FixtureRequest,
 ) -> None:
     """That all permitted runs fail, or cost too much, rests on states that the stored run does not come to."""
     here = os.getpid()
@@ -296,8 +299,8 @@ def test_what_is_permitted_off_the_run_is_asked_again(
             return hidden
         return applicable
 
-    if not can_start(rule):
-        pytest.skip("other tests have left threads behind, and a fork could hang")
+    if ran_alone(rule, request):
+        return
     task = Task(sas([6], [0], [(0, 3)], FORK).encode(), name="fork")
     campaign = run_campaign(task, SetPolicy(task, rule, "off the run"), pool=1)
     assert [record.verdict for record in campaign.records] == [verdict]
