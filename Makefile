@@ -18,7 +18,7 @@ PIP = $(if $(OWN_PIP),$(PYTHON) -m pip --python $(VENV),$(BIN)/pip) --disable-pi
 PIP_INSTALL = $(PIP) install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs wheel wheel-test release-check test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm storm-cluster bench clean
+.PHONY: help setup demo docs wheel wheel-test release-check test neural originals browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm storm-cluster bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -48,15 +48,30 @@ demo: $(VENV)/.installed  ## test a trained network that comes with Misstep, exp
 test: setup lint alone cpp unit  ## all tests
 
 # The tests that are skipped without PyTorch, and tests of code that they share.
-NEURAL := $(addprefix tests/policies/,asnet gnn rgnn networks sb3 service/test_networks.py test_torch_archive.py) tests/training \
-    $(addprefix tests/cli/,test_training.py test_train_loop.py test_train_qlearning.py) \
-    tests/experiments/test_trainings.py tests/cli/test_experiment.py::test_trainings_at_the_scale_smoke \
+NEURAL := $(addprefix tests/policies/,asnet gnn rgnn networks sb3 service/test_networks.py test_torch_archive.py test_zoo.py) \
+    $(addprefix tests/cli/,test_repeats.py test_training.py test_train_loop.py test_train_qlearning.py) tests/training \
+    $(addprefix tests/experiments/,test_bug_lessons.py test_studies.py test_trainings.py) tests/quality/test_zoo.py \
+    tests/attack/test_decoding.py tests/attack/test_teachers.py tests/cli/test_experiment.py::test_trainings_at_the_scale_smoke \
     $(foreach page,how-to/pytorch training tutorials/pytorch-policy,'tests/docs/test_code_blocks.py::test_code_runs_as_it_is_written[docs/$(page).md]') \
     $(foreach page,how-to/pytorch safety-training tutorials/train-select-retest,'tests/docs/test_commands.py::test_commands_work_as_they_are_typed[docs/$(page).md]')
 
 neural: setup  ## install PyTorch and run the tests that need it
 	$(PIP_INSTALL) torch==2.13.0 safetensors
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(NEURAL)
+
+# The tests that compare with other programs, whose files, models and environments Misstep takes.
+ORIGINALS := $(addprefix tests/,checking/test_jani_prism.py reports/test_ci_reports.py \
+    safety/test_label_policies.py safety/test_risk_storm.py safety/test_sb3_example.py tasks/test_gym.py) \
+    $(addprefix tests/tasks/,jani/test_gym.py jani/test_momba.py models/test_momba.py) \
+    $(addprefix tests/policies/,gnn/test_kernels.py networks/test_foreign_trees.py networks/test_onnx.py \
+    remote/test_wire.py sb3 sketch/test_dlplan.py wl/test_wlplan.py) \
+    $(foreach test,damaged_files what_is_not_damaged_is_read,'tests/attack/test_fuzz.py::test_$(test)[onnx]')
+
+originals: setup  ## install the programs whose files Misstep reads and run the tests that compare with them
+	$(PIP_INSTALL) torch==2.13.0
+	$(INSTALL) --editable '.[originals]'
+	$(PIP_INSTALL) --no-deps dlplan==0.3.29
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ORIGINALS)
 
 browser: setup build/axe/axe.min.js  ## drive the report in a headless Chromium; root gets one if there is none
 	@PYTHONPATH=tests $(BIN)/python -m support.chromium || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
