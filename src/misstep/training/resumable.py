@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -53,7 +53,10 @@ class ResumableFolder:
             )
 
     @classmethod
-    def create(cls, path: Path, settings: dict[str, Any]) -> Self:
+    def create(
+        cls, path: Path, settings: dict[str, Any], prepare: Callable[[Self], None] | None = None
+    ) -> Self:
+        """A new folder. The settings, which make it a training, come after what `prepare` writes."""
         cls.require_new(path)
         try:
             for part in cls.PARTS:
@@ -64,9 +67,13 @@ class ResumableFolder:
             ) from error
         folder = cls(path, settings)
         try:
+            if prepare is not None:
+                prepare(folder)
             folder.write_settings()
-        except BaseException:
+        except BaseException as error:
             folder.close()
+            if isinstance(error, InputFileError):
+                error.hint = "nothing was begun; make room or choose another folder, then try again"
             raise
         return folder
 

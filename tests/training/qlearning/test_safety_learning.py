@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from misstep.campaigns.testing import test as run_test
-from misstep.errors import InputFormatError, UnsupportedError, UsageError
+from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
 from misstep.policies.networks import load_network
 from misstep.safety import Answer, Decider, System
 from misstep.safety.jani import jani_transitions
@@ -21,6 +21,7 @@ from misstep.tasks.jani.task import JaniTask, State
 from misstep.tasks.models import generate_model
 from misstep.training.api import train as train_by_name
 from misstep.training.qlearning.bug_states import read_bug_states
+from misstep.training.qlearning.folder import QFolder
 from misstep.training.qlearning.guard import Guard
 from misstep.training.qlearning.settings import QSettings
 from misstep.training.qlearning.start_network import read_start_network
@@ -160,6 +161,27 @@ def test_a_network_that_sees_constants_is_refused(
     source.write_text(json.dumps(document))
     with pytest.raises(UnsupportedError, match="the input L is a constant"):
         read_start_network(source, task)
+
+
+@pytest.mark.parametrize("name", ["write_starts", "write_network"])
+def test_what_ended_before_it_began_is_no_training(
+    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """So that a loop, whose folders have fixed names, begins it anew."""
+    train(task, tmp_path / "first", small)
+    starts = [state for state in states_of(task) if task.applicable(state)]
+    given: Any = {"starts": starts, "init": tmp_path / "first" / "last.jani2nnet"}
+
+    def full(*_: object) -> None:
+        raise InputFileError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(QFolder, name, full)
+        with pytest.raises(InputFileError, match="nothing was begun"):
+            train(task, tmp_path / "second", small, **given)
+    assert not (tmp_path / "second" / "settings.json").exists()
+    train(task, tmp_path / "second", small)
+    assert not (tmp_path / "second" / "starts.json").exists()
 
 
 @pytest.mark.parametrize("name", ["starts.json", "init.nnet"])

@@ -69,6 +69,10 @@ class QFolder(ResumableFolder):
         packed = np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8)
         self.write_arrays("state.npz", {"__rest__": packed, **arrays})
 
+    def remove_given(self) -> None:
+        for name in (STARTS, "init.nnet", "init.jani2nnet"):
+            (self.path / name).unlink(missing_ok=True)
+
     def write_starts(self, states: Sequence[State]) -> None:
         if states:
             with self.writing():

@@ -89,11 +89,15 @@ def train(
         **settings.as_dict(),
         GIVEN: {"starts": len(begins_in), "init": weights is not None},
     }
-    with QFolder.create(out, described) as folder, one_thread():
+
+    def prepare(folder: QFolder) -> None:
+        folder.remove_given()  # of an attempt that was stopped here
         folder.write_starts(begins_in)
         if weights is not None:
             inputs = [task.variable_names[i] for i in columns]
             folder.write_network("init", weights, inputs, task.labels)
+
+    with QFolder.create(out, described, prepare) as folder, one_thread():
         return _Training(task, settings, folder, device).run(report)
 
 
