@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import resource
 import sqlite3
 import xml.etree.ElementTree as ET
 from contextlib import closing
@@ -30,6 +31,23 @@ GUIDED = {
 
 def verdicts(folder: Path) -> dict[str, str]:
     return {own.name: own.verdict for own in write_report(folder).claims}
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {own: own.read_bytes() for own in (folder / "report").rglob("*") if own.is_file()}
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    run_experiment(definition(), tmp_path / "out")
+    write_report(tmp_path / "out")
+    before, limits = files(tmp_path / "out"), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(InputFileError, match="cannot write"):
+            write_report(tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert files(tmp_path / "out") == before
 
 
 def test_the_report_is_made_from_the_database_alone(

@@ -15,7 +15,7 @@ from misstep.cli.arguments import Cluster, WorkerMemory, check_limits, typed
 from misstep.cli.groups import Group
 from misstep.cli.output import phase_progress, print_json, print_table, remark
 from misstep.errors import InputFileError, Interrupted, UsageError
-from misstep.files import reason, write_inside
+from misstep.files import reason, write_bytes
 
 if TYPE_CHECKING:
     from misstep.experiments.apart import Where
@@ -133,10 +133,7 @@ def _begin(out: Path, folders: dict[int, Path], resume: bool) -> str:
 
 def _write(file: Path, text: str) -> None:
     """A file of the folder; a link in its place is replaced, not followed."""
-    try:
-        write_inside(file, text.encode())
-    except OSError as error:
-        raise InputFileError(f"cannot write: {reason(error)}", where=str(file)) from error
+    write_bytes(file, text.encode(), follow=False)
 
 
 def _payload(training: Training, where: Where) -> Json:

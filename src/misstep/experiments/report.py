@@ -23,7 +23,7 @@ from misstep.experiments.figures import make_figures
 from misstep.experiments.observations import Gathered, gather
 from misstep.experiments.store import DONE, open_results
 from misstep.experiments.tables import Made, in_markdown, make_table
-from misstep.files import reason, write_inside
+from misstep.files import write_bytes
 from misstep.reports.escaping import slug
 from misstep.reports.exports.files import make_folder
 from misstep.reports.exports.latex import latex_text
@@ -119,10 +119,7 @@ def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
                     expected="a folder of its own",
                 )
         make_folder(path.parent)
-        try:
-            write_inside(path, text.encode(errors="backslashreplace"))
-        except OSError as error:
-            raise InputFileError(f"cannot write: {reason(error)}", where=str(path)) from error
+        write_bytes(path, text.encode(errors="backslashreplace"), follow=False)
         written.append(path)
     return written
 

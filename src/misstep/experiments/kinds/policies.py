@@ -27,7 +27,7 @@ from misstep.experiments.kinds.trainings import (
     train_in,
 )
 from misstep.experiments.schema import choice, whole
-from misstep.files import refuse_linked_folders, write_inside
+from misstep.files import refuse_linked_folders, write_bytes
 from misstep.policies.asnet.model_file import read_model
 from misstep.training.algorithms import NAMES, select_offline
 from misstep.training.folder import TrainingFolder
@@ -140,10 +140,11 @@ def finish(folder: Path, parts: Sequence[Finished]) -> None:
             raise InputFormatError(f"the domain {domain!r:.60} is not the name of a file")
         best = own[_best([part.result for part in own])]
         file = out / f"{domain}.safetensors"
-        write_inside(file, base64.b64decode(best.result["file"]))
+        write_bytes(file, base64.b64decode(best.result["file"]), follow=False)
         card = _card(domain, best, len(own), file)
-        write_inside(out / f"{domain}.json", json.dumps(card, indent=1).encode() + b"\n")
-        write_inside(out / f"{domain}.md", _text(card).encode())
+        text = json.dumps(card, indent=1).encode() + b"\n"
+        write_bytes(out / f"{domain}.json", text, follow=False)
+        write_bytes(out / f"{domain}.md", _text(card).encode(), follow=False)
 
 
 def _best(results: Sequence[Json]) -> int:
