@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ from misstep.cli.repeats import _begin, _tell
 from misstep.errors import InputFileError, UsageError
 from misstep.experiments.kinds import repeats, run_part
 from misstep.tasks.domains import generate, write_instance
+from misstep.training.qlearning.loop import LoopSettings
 from support.cluster import dask_workers, local_scheduler, needs_dask
 from support.jani import TINY_LINE, write
 
@@ -78,6 +80,17 @@ def test_a_training_that_arrives_in_part_is_none(
     repeats.kept(tmp_path / "seed-0", {"summary": {}, "place": "/there", "files": files})
     assert sorted(written) == ["a", "run.db", "settings.json"]
     assert written[-1] == "settings.json"
+
+
+def test_a_training_in_the_folder_of_the_command_needs_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker is killed on Ctrl-C, and would leave it behind."""
+    (tmp_path / repeats.MARK).write_text("ours")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(repeats, "_train", lambda *_: LoopSettings())
+    folder = str(tmp_path / "seed-0")
+    assert repeats.run({"folder": folder, "mark": "ours", "carried": []})["place"] == folder
 
 
 @pytest.mark.parametrize("name", ["repeats.mark", "repeats.json", "seed-1"])

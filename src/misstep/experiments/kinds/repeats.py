@@ -32,8 +32,11 @@ def run(payload: Json) -> Json:
     """Runs one training. An error is a result, so that the others continue."""
     folder = Path(payload["folder"])
     try:
+        is_here = _is_here(folder.parent / MARK, payload["mark"])
+        if is_here and not payload["carried"]:  # a killed process leaves no folder
+            return {"summary": asdict(_train(payload, folder, "")), "place": str(folder)}
         with tempfile.TemporaryDirectory(prefix="misstep-training-") as own:
-            if _is_here(folder.parent / MARK, payload["mark"]):
+            if is_here:
                 summary = asdict(_train(payload, folder, own))
                 return {"summary": summary, "place": str(folder)}
             place = Path(own, "training")
