@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 from itertools import count
@@ -500,6 +501,25 @@ def test_a_policy_in_memory_is_asked_in_a_fork(task: Task, request: pytest.Fixtu
     assert run_campaign(task, by_process, pool=60, oracle="exact").summary.flaky == 60
     summary = run_campaign(task, steady, pool=60, oracle="exact").summary
     assert (summary.flaky, summary.bugs["total"]) == (0, 60)
+
+
+POOLED = """
+from concurrent.futures import ThreadPoolExecutor
+
+import misstep
+
+pool = ThreadPoolExecutor(1)
+task = misstep.load_task(misstep.generate("gripper", balls=2))
+found = misstep.test(task, lambda state: pool.submit(min, state.operators).result(), pool=5)
+print(found.summary.tested, found.summary.flaky)
+"""
+
+
+def test_a_policy_that_has_started_threads_is_not_asked_in_a_fork() -> None:
+    """It had none before the first question. A fork would wait for ever for threads that it does not have."""
+    command = [sys.executable, "-c", POOLED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "5 0\n"), done.stderr
 
 
 def test_a_native_policy_is_not_asked_again(task: Task) -> None:

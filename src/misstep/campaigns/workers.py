@@ -152,9 +152,15 @@ class ThisProcess(Workers):
         self._others = Processes(worker, 0) if can_start(worker.policy) else None
 
     def takes(self, unit: Unit) -> bool:
-        if unit.process and self._others is not None:
-            return self._others.takes(unit)
-        return self._unit is None
+        others = self._others_for(unit)
+        return self._unit is None if others is None else others.takes(unit)
+
+    def _others_for(self, unit: Unit) -> Processes | None:
+        """The processes that do the unit. In between, the policy may have started threads, so that it stays here."""
+        if not unit.process or self._others is None:
+            return None
+        is_possible = self._others.has(unit.process) or can_start(self.worker.policy)
+        return self._others if is_possible else None
 
     def expect(self, process: int) -> None:
         # Forking takes no time, so wait until the policy is idle.
@@ -162,10 +168,11 @@ class ThisProcess(Workers):
             self._others.expect(process)
 
     def submit(self, unit: Unit, seconds: float | None) -> None:
-        if unit.process and self._others is not None:
-            self._others.submit(unit, seconds)
-        else:
+        others = self._others_for(unit)
+        if others is None:
             self._unit = unit, seconds
+        else:
+            others.submit(unit, seconds)
 
     def ends_within(self, seconds: float) -> bool:
         if self._unit is None:
@@ -254,6 +261,10 @@ class Processes(Workers):
 
     def _of_role(self, role: int) -> list[_Process]:
         return [own for own in self._processes if own.role == role]
+
+    def has(self, role: int) -> bool:
+        """Whether such a process runs already."""
+        return bool(self._of_role(role))
 
     def takes(self, unit: Unit) -> bool:
         known = self._of_role(unit.process)
