@@ -34,6 +34,17 @@ def decision(spec: str, task: Task) -> Any:
     return answers.messages.get(0, int(answers.operators[0]))
 
 
+def test_two_threads_leave_the_output_as_it_was() -> None:
+    """Each is in the code of its policy for a while; which leaves first is a matter of chance."""
+    before, first, second = sys.stdout, Home(), Home()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    assert sys.stdout is sys.stderr
+    second.__exit__()
+    assert sys.stdout is before
+
+
 def test_helpers_of_the_same_name_are_not_mixed_up(task: Task, tmp_path: Path) -> None:
     early = "import helper_of_two\ndef f(state): return helper_of_two.NUMBER\n"
     late = "def f(state):\n    import helper_of_two\n    return helper_of_two.NUMBER\n"

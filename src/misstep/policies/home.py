@@ -18,6 +18,7 @@ import os
 import re
 import sys
 import sysconfig
+import threading
 from functools import cache
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -35,6 +36,8 @@ _BETWEEN = {"os", "collections.abc", "_collections_abc"}  # frames between a rea
 WHOLE_ENVIRONMENT = "*"
 _real_exit = os._exit
 _inside: list[Home] = []  # the homes that were entered and not left, the innermost last
+_stdout: list[TextIO] = []  # the output where no home is entered
+_changing = threading.Lock()  # of the two above and of sys.stdout, which all threads share
 
 
 class Exited(SystemExit):
@@ -67,21 +70,29 @@ class Home:
         here = _current_folder()
         if self._inside_at is not None:
             _change_to(self._inside_at)
-        self._outside.append((sys.stdout, os.getpid(), len(sys.modules), hidden, here))
-        sys.stdout = sys.stderr
-        _inside.append(self)
+        with _changing:
+            if not _inside:
+                _stdout[:] = [sys.stdout]
+            self._outside.append((sys.stdout, os.getpid(), len(sys.modules), hidden, here))
+            sys.stdout = sys.stderr
+            _inside.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _inside.pop()
         stdout, process, count, hidden, here = self._outside.pop()
         if os.getpid() != process:
             _real_exit(0)  # a fork that the code made must not continue our work
+        with _changing:
+            _inside.remove(self)
+            # Another thread may have entered a home before us, or be in one still.
+            if not _inside:
+                sys.stdout = _stdout[0]
+            else:
+                sys.stdout = sys.stderr if stdout is _stdout[0] else stdout
         there = _current_folder()
         self._inside_at = None if there == here else there
         if there != here and here is not None:
             _change_to(here)
-        sys.stdout = stdout
         if self.folder is not None:
             self._take_modules(len(sys.modules) - count)
             for name in self.modules:
