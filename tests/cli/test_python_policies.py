@@ -13,7 +13,7 @@ import pytest
 from support.commands import misstep
 
 SOURCE = """
-import atexit, ctypes, os, sys, time
+import atexit, ctypes, os, sys, threading, time
 libc = ctypes.CDLL(None)
 os.environ.get("MINE_SWITCH")
 atexit.register(print, "at the end")
@@ -21,6 +21,10 @@ atexit.register(print, "at the end")
 def loud(state):
     print("python"); os.write(1, b"descriptor\\n"); libc.puts(b"native")
     sys.__stdout__.write("kept by python\\n"); sys.__stdout__.flush()
+    return state.actions[0]
+
+def late(state):
+    threading.Timer(0.02, print, ["of a thread\\n"]).start()
     return state.actions[0]
 
 def leaves(state): os._exit(0)
@@ -51,6 +55,16 @@ def test_standard_output_has_one_object_whatever_prints(folder: Path, jobs: str)
     assert json.loads(done.stdout)["tested"] == 3
     for word in ("python", "descriptor", "native", "kept by python", "at the end"):
         assert word in done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_threads_of_a_policy_do_not_print_to_standard_output(folder: Path, jobs: str) -> None:
+    """They may print at any time, also between two questions."""
+    done = subprocess.run(
+        command("late", "--jobs", jobs), cwd=folder, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["tested"] == 3
+    assert "of a thread" in done.stderr.splitlines()
 
 
 @pytest.mark.parametrize(("name", "code"), [("leaves", 10), ("forks", 1)])

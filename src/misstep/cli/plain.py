@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, TextIO, cast
 
 from misstep.escaping import escaped
@@ -32,12 +33,15 @@ def json_text(text: str) -> str:
 class PlainStream:
     """A text stream that escapes everything a terminal would obey."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, others: TextIO | None = None) -> None:
         # rich looks for this name and writes there.
         self.rich_proxied_file = stream
+        self._others = others  # for other threads, which a policy has started
+        self._thread = get_ident()
 
     def write(self, text: str) -> int:
-        self.rich_proxied_file.write(escaped(text))
+        ours = self._others is None or get_ident() == self._thread
+        (self.rich_proxied_file if ours else cast(TextIO, self._others)).write(escaped(text))
         return len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -52,7 +56,8 @@ class PlainStream:
 def plain_output() -> Iterator[None]:
     """Inside the `with` block, everything printed is plain text."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast(TextIO, PlainStream(stream)) for stream in before)
+    sys.stdout = cast(TextIO, PlainStream(before[0], others=before[1]))
+    sys.stderr = cast(TextIO, PlainStream(before[1]))
     try:
         yield
     finally:
