@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from misstep._core import StateSpace
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.store import open_store
 from misstep.campaigns.testing import test as run_campaign
-from misstep.errors import MisstepError
+from misstep.errors import MisstepError, UsageError
 from misstep.tasks.task import State, Task
 from support.campaigns import NOISY, ORACLE, SHARING, told
 from support.tasks import random_costs, sas, small_task
@@ -174,3 +175,16 @@ def test_a_dominance_function_is_computed_when_an_oracle_has_a_use_for_it() -> N
     assert found.summary.unknown == 0
     found.judge("bmo(10)")
     assert found._content.findings(task.name).dominance() is not None
+
+
+def test_a_campaign_of_another_thread_is_not_said_to_be_damaged(tmp_path: Path) -> None:
+    found: list[Campaign] = []
+    task, folder = small_task("gripper-4"), tmp_path / "out"
+    work = threading.Thread(
+        target=lambda: found.append(run_campaign(task, "first", out=folder, pool=3))
+    )
+    work.start()
+    work.join()
+    with pytest.raises(UsageError, match="another thread has opened this campaign"):
+        _ = found[0].summary
+    assert open_campaign(folder).summary.tested == 3

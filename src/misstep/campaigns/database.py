@@ -16,7 +16,7 @@ from types import TracebackType
 from urllib.parse import quote
 
 from misstep.campaigns.schema import definitions
-from misstep.errors import InputFileError, InputFormatError, MisstepError
+from misstep.errors import InputFileError, InputFormatError, MisstepError, UsageError
 from misstep.files import not_following, refuse_link
 
 # How long a statement waits for another program that has the database locked.
@@ -64,6 +64,13 @@ class translated:  # noqa: N801
 def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:
     # Texts and not codes: Python 3.10 does not hand the codes on.
     text, where = str(error), str(path)
+    if "same thread" in text:
+        return UsageError(
+            "another thread has opened this campaign",
+            where=where,
+            expected="the thread that opened it",
+            hint="save it there, and open the folder in this thread (misstep.open_campaign)",
+        )
     if "disk is full" in text:
         return InputFileError(
             "the disk is full",
