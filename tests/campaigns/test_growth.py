@@ -120,6 +120,25 @@ def test_a_campaign_only_grows(tmp_path: Path) -> None:
         run_campaign(task, "first", pool=5, oracle="undo", out=tmp_path / "c", resume=True)
 
 
+def test_a_campaign_does_not_grow_for_tasks_that_it_refuses(tmp_path: Path) -> None:
+    """The settings and the faults stay: a campaign never becomes smaller again."""
+    task, folder = small_task("gripper-4"), tmp_path / "c"
+    call = partial(run_campaign, policy="first", seed=1, out=folder)
+    with call(task, pool=6) as campaign:
+        before = told(campaign)
+    config = read_config(folder)
+    same_name = load_task(generate("gripper", balls=3))
+    same_name.name = task.name
+    other_name = load_task(generate("gripper", balls=4))
+    other_name.name = "other"
+    for refused, says in ((same_name, "not the one"), (other_name, "other tasks")):
+        with pytest.raises(MisstepError, match=says):
+            call(refused, pool=9, resume=True)
+        assert read_config(folder) == config
+        with open_campaign(folder) as campaign:
+            assert told(campaign) == before
+
+
 # -- further oracles ------------------------------------------------------------------------------
 
 

@@ -144,7 +144,7 @@ def conduct(
         store = (
             memory_store(settings.as_dict())
             if folder is None
-            else _begin(folder, settings, resume, policy)
+            else _begin(folder, settings, resume, policy, given)
         )
         try:
             content = Content(store)
@@ -211,7 +211,9 @@ def _checked(settings: Settings, where: str) -> Settings:
     return settings
 
 
-def _begin(folder: Path, settings: Settings, resume: bool, policy: Any) -> Store:
+def _begin(
+    folder: Path, settings: Settings, resume: bool, policy: Any, given: Sequence[AnyTask]
+) -> Store:
     """Create a campaign, or open an existing one with the same settings; it may have grown since."""
     if not resume:
         return begin_store(folder, settings.as_dict())
@@ -225,7 +227,9 @@ def _begin(folder: Path, settings: Settings, resume: bool, policy: Any) -> Store
     store = begin_store(folder, smaller.as_dict(), resume=True)
     if smaller != settings:
         try:
-            grow(Content(store), settings, policy)
+            content = Content(store)
+            _know(content, given)  # before it grows: a refused command changes nothing
+            grow(content, settings, policy)
         except BaseException:
             store.close()
             raise
