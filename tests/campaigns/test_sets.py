@@ -151,6 +151,37 @@ def test_processes_that_permit_otherwise_make_states_flaky(
             assert replayed.ok, str(replayed)
 
 
+HASTY = """
+import os
+class Hasty:
+    def __init__(self, task):
+        pass
+    def permitted(self, state):
+        end = sum(state.values) % 3 == 0
+        if end and os.environ.get("MOOD") == "good":
+            return END
+        return state.actions[:2]
+"""
+
+
+@pytest.mark.parametrize("end", ["[]", "[0]"])  # nothing, or an operator that rarely applies
+def test_runs_that_would_not_end_any_more_make_states_flaky(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A further oracle ended with an internal error: it gets stuck where 2 operators are permitted."""
+    (tmp_path / "hasty.py").write_text(HASTY.replace("END", end))
+    task = generated_task("visitall", width=3, height=3)
+    monkeypatch.setenv("MOOD", "good")
+    with run_campaign(
+        task, f"python:{tmp_path / 'hasty.py'}:Hasty", pool=10, oracle="undo"
+    ) as found:
+        monkeypatch.setenv("MOOD", "bad")
+        found.judge("bmo(100)+aras/ehc")
+        assert found.summary.flaky
+        replayed = found.replay()
+        assert replayed.ok, str(replayed)
+
+
 def test_the_risk_of_a_stochastic_policy() -> None:
     task = gripper()
     for row in records(DrawingPolicy(task, RULE), risk=True):

@@ -124,14 +124,23 @@ class WorstCase(Policy):
         self._facts.setdefault(state, facts)
 
     def agrees(
-        self, states: Sequence[State], operators: Sequence[int], facts: PermittedRuns
+        self,
+        states: Sequence[State],
+        operators: Sequence[int],
+        outcome: str,
+        named: int | None,
+        facts: PermittedRuns,
     ) -> bool:
-        """Whether the policy permits these operators in these states, and has these facts in the first of them, as far
-        as asking it here tells; what was recalled does not count."""
+        """Whether the policy permits this run, also how it ends, and has these facts in its first state, as far as
+        asking it here tells; what was recalled does not count."""
         (id,) = self._explored(_rows(states[:1])).tolist()
         if self._graph.facts(id) != (facts.closed, facts.least, facts.most):
             return False
         known = {own.state: own.operators for own in self.sets(states)}
+        if outcome == "stuck" and known.get(states[-1]) != ():
+            return False
+        if outcome == "inapplicable" and named not in known.get(states[-1], ()):
+            return False
         return all(op in known.get(state, ()) for state, op in zip(states, operators, strict=False))
 
     def sets(self, states: Sequence[State]) -> list[PermittedSet]:

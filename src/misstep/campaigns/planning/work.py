@@ -427,7 +427,9 @@ class PlanningWork(Work):
         known, policy = runs_of(run), self.runner.policy
         if known is None or not isinstance(policy, WorstCase):
             return True
-        return policy.agrees(trace.states, trace.operators, known)
+        # The trace follows what was recalled, so that it may end as the run did.
+        named = self.runner.named(trace)
+        return policy.agrees(trace.states, trace.operators, trace.outcome, named, known)
 
     def _check(
         self, verdict: Verdict, trace: Trace, run: RunRow, dominance: Dominance | str | None
