@@ -228,9 +228,11 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["plan", "*.pddl"], 30, "the domain of this problem was not found"),
     (["plan", "x*.pddl"], 30, "no file matches this pattern"),
     (["plan", "alone.pddl"], 30, "the domain of this problem was not found"),
+    (["plan", "broken-domain.pddl"], 30, "this is a domain, and the problem is missing"),
     (["plan", "a", "b", "c"], 2, "3 files do not make a task"),
     (["plan", "cut.sas"], 31, "cut.sas:11: 2 values do not fit"),
     (["plan", "index.sas"], 31, "out of range"),
+    (["plan", "model.json"], 31, "is this a model? The name of its file has to end in .jani"),
     (["plan", "bytes.sas"], 31, "bytes.sas:2: not UTF-8 text"),
     (["plan", "axioms.sas"], 32, "axioms"),
     (["plan", "broken-domain.pddl", "alone.pddl"], 31, "broken-domain.pddl:2"),
@@ -269,6 +271,7 @@ def test_mistakes_get_one_line_and_their_exit_code(
     axioms = good.replace("var0\n-1", "var0\n0").removesuffix("0\n")
     (tmp_path / "axioms.sas").write_text(axioms + "1\nbegin_rule\n1\n1 1\n0 0 1\nend_rule\n")
     (tmp_path / "alone.pddl").write_text("(define (problem p) (:domain d) (:init) (:goal (and)))")
+    (tmp_path / "model.json").write_text('{"jani-version": 1}')
     (tmp_path / "broken-domain.pddl").write_text("(define (domain d)\n  (:predicates (p)\n")
     done = misstep(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, ""), done

@@ -139,7 +139,9 @@ def test_a_campaign_that_is_not_finished_is_exported_and_said_to_be(
         store.set_meta("finished", "0")
     done = misstep("export", "csv", "half", "-o", "half.csv")
     assert done.returncode == 0
-    assert "the campaign is not finished; what it has found so far is exported" in done.stderr
+    assert (
+        "the campaign is not finished; only what it has found so far can be exported" in done.stderr
+    )
 
 
 def test_no_bugs(place: Path) -> None:

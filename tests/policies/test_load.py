@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from misstep.checking import parse_sas, read_plan, validate_plan
-from misstep.errors import InputFormatError, MisstepError, UsageError
+from misstep.errors import InputFileError, InputFormatError, MisstepError, UsageError
 from misstep.planning import plan
 from misstep.policies.conformance import check_policy
 from misstep.policies.function import StateView, policy
@@ -132,6 +132,13 @@ def test_bad_python_files(tmp_path: Path, text: str, name: str, message: str) ->
     with pytest.raises(InputFormatError) as caught:
         load_policy(f"python:{file}:{name}", small_task("gripper-4"))
     assert message in str(caught.value)
+
+
+def test_a_folder_is_no_python_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputFileError, match="this is a folder; expected a Python file"):
+        load_policy("python:folder:f", small_task("gripper-4"))
 
 
 def test_a_plan_that_comes_back_to_a_state_is_followed_to_its_end(tmp_path: Path) -> None:

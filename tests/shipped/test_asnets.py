@@ -123,9 +123,10 @@ def test_gripper_learnt_with_four_balls_solves_twenty() -> None:
 
 
 def test_other_names_and_other_domains() -> None:
-    for spec in ("shipped:chess", "shipped:", "shipped"):
+    for spec in ("shipped:chess", "shipped:beluga", "shipped:", "shipped"):
         with pytest.raises(
-            UsageError, match=r"is shipped; expected one of blocksworld, childsnack"
+            UsageError,
+            match=r"for planning tasks is shipped; expected one of blocksworld, childsnack",
         ):
             load_policy(spec, small_task("gripper-4"))
     with pytest.raises(UnsupportedError, match=r"not of the domain gripper.*misstep generate"):

@@ -41,7 +41,10 @@ def shipped(kind: str, name: str) -> Shipped:
     """The network of that name; the kind is `asnets` or `safety`."""
     known = shipped_names(kind)
     if name not in known:
-        raise UsageError(f"no network {name!r} is shipped", expected="one of " + ", ".join(known))
+        what = {"asnets": "planning tasks", "safety": "models"}[kind]
+        raise UsageError(
+            f"no network {name!r} for {what} is shipped", expected="one of " + ", ".join(known)
+        )
     card = json.loads((SHIPPED / kind / f"{name}.json").read_text(encoding="utf-8"))
     return Shipped(name, SHIPPED / kind / (name + SUFFIXES[kind]), MappingProxyType(card))
 

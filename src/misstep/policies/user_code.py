@@ -121,6 +121,8 @@ def named_object(argument: str) -> NamedObject:
     home = Home(Path.cwd())
     module = _imported(place, home)
     file = getattr(module, "__file__", None)
+    if file is None and Path(place).is_dir():  # to Python, any folder is a package
+        read_bytes(Path(place), MAX_SOURCE_BYTES, "a Python file")  # says that it is a folder
     source = Path(file) if file and file.endswith(".py") else None
     return NamedObject(place, name, getattr(module, name, None), home, source, arguments)
 

@@ -126,6 +126,12 @@ def domain_of(problem: Path) -> Path:
             return domain
     if not problem.exists():
         raise InputFileError("no such file", where=str(problem))
+    if is_domain(problem):
+        raise InputFileError(
+            "this is a domain, and the problem is missing",
+            where=str(problem),
+            hint="name the problem after it: DOMAIN.pddl PROBLEM.pddl",
+        )
     raise InputFileError(
         "the domain of this problem was not found",
         where=str(problem),

@@ -40,7 +40,9 @@ def _opened(folder: Path) -> Campaign:
     """Open the campaign, with a note if it is not finished, because the export is then incomplete."""
     campaign = open_folder(folder)
     if not is_finished(folder):
-        remark(f"{folder}: the campaign is not finished; what it has found so far is exported")
+        remark(
+            f"{folder}: the campaign is not finished; only what it has found so far can be exported"
+        )
     return campaign
 
 

@@ -88,7 +88,7 @@ class PolicyServer:
             raise ToolError(
                 "cannot listen there",
                 where=self._address,
-                hint="is the address in use? --port 0 picks a free port",
+                hint="is there such a host? is the port in use? --port 0 picks a free one",
             ) from None
         await self._server.start()
         self._batches = asyncio.ensure_future(self._serve_batches())

@@ -72,7 +72,7 @@ def _build(
             error.what,
             where=f"the translation of {path}" if translated else f"{path}:{line}",
             expected=error.expected,
-            hint=None if translated else "the file is damaged or no SAS file of version 3",
+            hint=None if translated else _hint(sas),
         ) from None
     except UnsupportedError as error:
         raise UnsupportedError(
@@ -80,6 +80,12 @@ def _build(
             where=str(path),
             hint="compile derived predicates away; an empty, disjunctive or quantified goal also becomes an axiom",
         ) from None
+
+
+def _hint(content: bytes) -> str:
+    if content.lstrip().startswith(b"{"):
+        return "is this a model? The name of its file has to end in .jani"
+    return "the file is damaged or no SAS file of version 3"
 
 
 __all__ = ["load_planning_task"]
