@@ -33,6 +33,7 @@ def test_built_in_definitions_can_be_read_and_cut_into_units(name: str, scale: s
         ("configurations =", "configuratoins =", "did you mean configurations?"),
         ('"uniform-1", "greedy-inf"]', '"uniform-1", "greedy-9"]', "greedy-9"),
         ("runs = 30\nmax_steps = 60\n\n", "runs = 0\n\n", "a whole number from 1"),
+        ("runs = 30\nmax_steps = 60\n\n", f"runs = {10**400}\n\n", "from 1 to 1,000,000,000,000"),
         ('kind = "safety-deciding"', 'kind = "safety-deciden"', "did you mean safety-deciding?"),
         ('step = "fuzzing"\ncolumn', 'step = "fuzing"\ncolumn', "did you mean fuzzing?"),
         (

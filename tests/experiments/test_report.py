@@ -85,6 +85,14 @@ def test_mean_and_spread_over_seeds_beside_the_paper(tmp_path: Path) -> None:
     assert rows[0]["uniform-1 (baseline), spread"] == "1.414214"
 
 
+@pytest.mark.parametrize("number", [1e200, 1.5e308])
+def test_results_that_are_too_large_are_refused(number: float, tmp_path: Path) -> None:
+    """Their squares overflow, or even their sum."""
+    fill(tmp_path, {key: number / 40 * (1 + unsafe) for key, unsafe in GUIDED.items()})
+    with pytest.raises(InputFormatError, match="too large to compute with"):
+        write_report(tmp_path)
+
+
 def test_claims_come_out_either_way(tmp_path: Path) -> None:
     fill(tmp_path / "a", GUIDED)
     assert verdicts(tmp_path / "a") == {"guided": AGREES, "cheap": OPEN}  # 4 of 8 may be anything

@@ -121,7 +121,7 @@ def write(folder: Path, text: str = SMALL) -> Path:
     return path
 
 
-def fill(folder: Path, made_up: Mapping[tuple[str, str, str], int], text: str = SMALL) -> None:
+def fill(folder: Path, made_up: Mapping[tuple[str, str, str], float], text: str = SMALL) -> None:
     """A folder with made-up unsafe runs by row, configuration and nothing else."""
     own = definition(text)
     units = own.units("smoke", 2)

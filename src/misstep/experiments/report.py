@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from misstep.errors import InputFileError
+from misstep.errors import InputFileError, InputFormatError
 from misstep.experiments.claims import Judged, judge_claim
 from misstep.experiments.figures import make_figures
 from misstep.experiments.observations import Gathered, gather
@@ -72,6 +72,17 @@ class Parts:
 def parts_of(folder: Path) -> Parts:
     with open_results(folder) as store:
         gathered = gather(store)
+    try:
+        return _parts(gathered)
+    except OverflowError as error:
+        raise InputFormatError(
+            "results are too large to compute with",
+            where=str(folder),
+            hint="run the experiment again into another folder",
+        ) from error
+
+
+def _parts(gathered: Gathered) -> Parts:
     top = gathered.definition.top
     figures = {
         f"figures/{slug(name)}.svg": svg_text(page)

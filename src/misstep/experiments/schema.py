@@ -15,6 +15,7 @@ from misstep.experiments.expressions import Condition, ExpressionError, Summary
 from misstep.experiments.lines import TomlPath, TomlText
 from misstep.tasks.parameters import did_you_mean
 
+LARGEST = 10**12  # of numbers: seconds, megabytes, counts
 SCALES = ("smoke", "small", "medium", "paper")
 _REQUIRED = object()
 
@@ -43,21 +44,24 @@ def choice(*names: str, default: Any = _REQUIRED, by_scale: bool = False) -> Key
 
 
 def whole(default: Any = _REQUIRED, least: int = 1) -> Key:
-    return Key(f"a whole number from {least}", lambda own: _is_whole(own, least), default, True)
+    form = f"a whole number from {least} to {LARGEST:,}"
+    return Key(form, lambda own: _is_whole(own, least), default, True)
 
 
 def wholes() -> Key:
     def fits(own: Any) -> bool:
         return isinstance(own, list) and bool(own) and all(_is_whole(x, 1) for x in own)
 
-    return Key("a list of whole numbers from 1", fits, _REQUIRED, True)
+    return Key(f"a list of whole numbers from 1 to {LARGEST:,}", fits, _REQUIRED, True)
 
 
 def number(default: Any = _REQUIRED, by_scale: bool = True) -> Key:
     def fits(own: Any) -> bool:
-        return isinstance(own, (int, float)) and not isinstance(own, bool) and own > 0
+        if not isinstance(own, (int, float)) or isinstance(own, bool):
+            return False
+        return 0 < own <= LARGEST
 
-    return Key("a number above 0", fits, default, by_scale)
+    return Key(f"a number above 0, at most {LARGEST:,}", fits, default, by_scale)
 
 
 def texts(known: Iterable[str] | None = None, default: Any = _REQUIRED) -> Key:
@@ -90,7 +94,7 @@ def flag(default: bool = False) -> Key:
 
 
 def _is_whole(own: Any, least: int) -> bool:
-    return isinstance(own, int) and not isinstance(own, bool) and own >= least
+    return isinstance(own, int) and not isinstance(own, bool) and least <= own <= LARGEST
 
 
 def checked(
