@@ -25,6 +25,14 @@ OPTIONAL = {
         ("momba", "momba-engine", "pymimir", "stormpy", "up-fast-downward"),
         "the benchmarks, with the tools that they compare with",
     ),
+    "originals": (
+        (
+            *("gymnasium", "grpcio-tools", "lightgbm", "momba", "momba-engine", "onnx"),
+            *("onnxruntime", "sarif-tools", "sb3-contrib", "scikit-learn", "stable-baselines3"),
+            *("stormpy", "triton", "wlplan", "xgboost-cpu"),
+        ),
+        "the tests that compare with the programs whose files are read",
+    ),
     "dev": (
         (
             *(
