@@ -177,6 +177,7 @@ def test_inputs_are_spread() -> None:
         {"hidden": ()},
         {"hidden": (0,)},
         {"steps": 0},
+        {"environments": 10**4 + 1},
         {"warm_up": 10**6},
         {"gamma": 1.5},
         {"stop_at": 2.0},

@@ -17,6 +17,7 @@ from misstep.tasks.jani.interface import JaniInterface, load_interface
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.training.qlearning import environments
+from misstep.training.qlearning.evaluate import spread
 from misstep.training.qlearning.settings import QSettings
 from support.disk import files_up_to
 from support.jani import TINY_LINE, write
@@ -86,6 +87,22 @@ def test_interrupted_and_resumed_it_is_the_same(
     resume(task, tmp_path / "parts")
     assert networks(tmp_path / "parts") == networks(tmp_path / "whole")
     assert figures(tmp_path / "parts") == figures(tmp_path / "whole")
+
+
+def test_many_environments_do_not_make_the_walks_long(
+    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They only show how far the inputs spread."""
+    rows = []
+
+    def noting(own: Any) -> Any:
+        rows.append(len(own))
+        return spread(own)
+
+    monkeypatch.setattr("misstep.training.qlearning.trainer.spread", noting)
+    for count in (2, 1000):
+        train(task, tmp_path / str(count), replace(small, environments=count, steps=10))
+    assert rows == [200 * 2, 200 * 64]
 
 
 def interrupted_at(monkeypatch: pytest.MonkeyPatch, number: int, how: int) -> None:

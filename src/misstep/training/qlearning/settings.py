@@ -52,7 +52,8 @@ class QSettings:
                 f"hidden layers of {', '.join(map(str, widths)) or 'nothing'}",
                 expected=f"1 to {MAX_LAYERS} sizes from 1 to {MAX_WIDTH}, such as 64,64",
             )
-        for name in ("environments", "horizon", "batch_size", "update_every", "checkpoints"):
+        self._require("environments", 1, 10**4)  # all of them make a step before Ctrl-C is noticed
+        for name in ("horizon", "batch_size", "update_every", "checkpoints"):
             self._require(name, 1, 10**7)
         self._require("replay", self.batch_size, 10**8)
         self._require("warm_up", self.batch_size, self.replay)

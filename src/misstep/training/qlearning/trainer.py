@@ -45,7 +45,8 @@ Report = Callable[[dict[str, Any]], None]  # gets each line of the log
 # Streams of random numbers.
 WALKS, EXPLORING = 1, 2
 GIVEN = "given"  # in the settings of the folder: which files it has to have beside them
-WALK_STEPS = 200  # of each environment, to see how far inputs spread
+WALK_STEPS = 200  # of each walk, to see how far inputs spread
+WALKS_AT_MOST = 64
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class _Training:
             settings, mean, range, len(task.labels), self.sampling, device, self._init()
         )
         self.replay = Replay(settings.replay, len(self.columns), len(task.labels))
-        self.environments = self._environments(self.exploring)
+        self.environments = self._environments(self.exploring, settings.environments)
         self.step = self.updates = self.episodes = 0
         self.loss, self.losses = 0.0, 0  # since the last checkpoint
         self.seconds = 0.0
@@ -205,13 +206,13 @@ class _Training:
         weights, _ = read_start_network(file, self.task)
         return in_units_of(weights, self.settings.rewards.scale)
 
-    def _environments(self, random: CounterRandom) -> Environments:
+    def _environments(self, random: CounterRandom, count: int) -> Environments:
         own = self.settings
         return Environments(
             self.task,
             own.rewards,
             self.columns,
-            count=own.environments,
+            count=count,
             horizon=own.horizon,
             random=random,
             uniform_outcomes=own.uniform_outcomes,
@@ -222,7 +223,7 @@ class _Training:
     def _walk(self) -> Rows:
         """What random walks see."""
         random = CounterRandom(self.settings.seed, WALKS)
-        environments = self._environments(random)
+        environments = self._environments(random, min(self.settings.environments, WALKS_AT_MOST))
         seen = []
         for _ in range(WALK_STEPS):
             seen.append(environments.observations())
@@ -385,7 +386,7 @@ class _Training:
         self.sampling.bit_generator.state = rest["sampling"]
         counter = rest["environments"]["random"]
         self.exploring = CounterRandom(own.seed, EXPLORING, counter)
-        self.environments = self._environments(CounterRandom(own.seed, WALKS))
+        self.environments = self._environments(CounterRandom(own.seed, WALKS), own.environments)
         self.environments.restore(rest["environments"])
         self.environments.check(own.environments)
         self.environments.random = self.exploring
