@@ -60,7 +60,10 @@ def test_a_policy_that_fails_within_the_radius_leaves_states_open(
     """The oracle has to know what the policy does behind a deviation, and the policy does not say."""
     with run_campaign(fork(), careless, runs=5, radius=radius, out=tmp_path / "one") as found:
         assert [bug.state for bug in found.bugs] == [(0,), (4,)]
-        again = found.retest(failing, out=tmp_path / "two").campaign
+        retest = found.retest(failing, out=tmp_path / "two")
+    again = retest.campaign
+    assert retest.counts["undecided"] == 2
+    assert (retest.by_witnesses, retest.by_oracles) == (0, 0)  # nobody has decided anything
     assert [(own.run.outcome, own.verdict) for own in again.records] == [("unsafe", "UNKNOWN")] * 2
     assert not any(own.faults for own in again.records)
     assert again.replay().ok

@@ -102,7 +102,11 @@ class Retest:
 
     @property
     def by_oracles(self) -> int:
-        return len(self.outline) - self.by_witnesses
+        """The number of states that an oracle decided, and not what is left open or contradicts itself."""
+        return sum(
+            change.after.verdict not in ("UNKNOWN", "FLAKY") and change.after.source not in SOURCES
+            for change in self.outline
+        )
 
     def remarks(self, others: Sequence[str] = ()) -> list[str]:
         said = []
