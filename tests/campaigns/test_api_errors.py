@@ -30,6 +30,7 @@ from misstep.tasks.generate import generate
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.models import generate_model
 from misstep.tasks.task import Task
+from support.tasks import small_task
 
 # Without their types: what is wrong here would not pass the type checker.
 load_task: Any = tasks.load_task
@@ -344,6 +345,9 @@ def test_explaining(place: Path, found: Campaign, found_unsafe: Campaign) -> Non
     no_bug = next(record for record in found_unsafe.records if not record.is_bug)
     refused(lambda: found_unsafe.explain(no_bug), "is not a bug: NOT A BUG", "lists the bugs")
     refused(lambda: found.explain(no_bug), f"no record '{no_bug.id}'")
+    task = small_task("gripper-4")
+    open_ = campaigns.test(task, "optimal", pool=1, oracle="astar(evaluations=1)")
+    refused(lambda: open_.explain(open_.records[0]), "is not proven to be a bug: UNKNOWN")
     for value in ("x", 0, -1, True, float("nan"), 10**30):
         again = partial(explain, found.bugs[0], deeper=True, time_limit=value)
         refused(again, "time_limit is", "expected seconds")

@@ -57,7 +57,17 @@ def test_bugs() -> None:
             "misstep judge found --oracle 'astar(evaluations=1000000)'",
         ),
         (
-            {"flaky": 1},
+            {"unknown": 1, "optimal": 29},
+            "none is proven; 1 state may still be a bug",
+            "misstep judge found --oracle 'astar(evaluations=100000)'",
+        ),
+        (
+            {"flaky": 2},
+            "2 states without a verdict, as the policy declares that it is not deterministic",
+            "misstep records found --verdict FLAKY",
+        ),
+        (
+            {"flaky": 1, "contradictions": 1},
             "1 state where the policy contradicts itself, so that nothing is proven",
             "misstep records found --verdict FLAKY",
         ),

@@ -242,6 +242,7 @@ def test_a_campaign_that_shows_nothing_is_not_green(
     text = markdown.text(campaign)
     assert text.startswith("## Misstep: no bugs found, but see below\n")
     assert told in text
+    assert ("states where it contradicts itself" in text) == ("contradicts" in told)
     case = cases(junit.text(campaign))["misstep campaign", "everything was tested"]
     error = case.find("error")
     assert error is not None
@@ -251,6 +252,31 @@ def test_a_campaign_that_shows_nothing_is_not_green(
     assert told in str(invocation)
     open_ = replace(campaign.summary, finished=False)
     assert gaps_of(open_)[0] == "The campaign is not finished: not all states were tested."
+
+
+def test_a_campaign_that_decides_nothing_is_not_green() -> None:
+    """The exit code is 0, as no limit of the work was reached; but no state is proven to be anything."""
+    campaign = misstep.test(
+        small_task("gripper-4"), "optimal", pool=5, oracle="astar(evaluations=1)"
+    )
+    assert {record.verdict for record in campaign.records} == {"UNKNOWN"}
+    told = "none of the 5 tested states was decided, so nothing is known about bugs"
+    text = markdown.text(campaign)
+    assert text.startswith("## Misstep: no bugs found, but see below\n")
+    assert f"\n{told.capitalize()}.\n" in text
+    gate = Gate(max_bugs=0).check(campaign)
+    assert markdown.text(campaign, gate).lower().count(told) == 1
+    for own in (None, gate):
+        case = cases(junit.text(campaign, own))[campaign.tasks[0].name, "all other states"]
+        skipped = case.find("skipped")
+        assert skipped is not None
+        assert skipped.get("message") == told
+    (invocation,) = sarif.document(campaign)["runs"][0]["invocations"]
+    assert told.capitalize() in str(invocation)
+    one = misstep.test(small_task("gripper-4"), "optimal", pool=1, oracle="astar(evaluations=1)")
+    assert "1 state of 1 task tested" in markdown.text(one)
+    assert "The one tested state was not decided" in markdown.text(one)
+    assert "1 state tested, 0 proven" in junit.text(one)
 
 
 def test_all_reports_count_the_same_states() -> None:

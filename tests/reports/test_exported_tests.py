@@ -365,9 +365,7 @@ def test_records_that_are_no_bugs_are_said(tmp_path: Path) -> None:
     sound = next(record for record in campaign.records if not record.is_bug)
     done = export_tests(campaign, tmp_path, bugs=[sound, campaign.bugs[0]])
     assert len(done.added) == 1
-    assert done.remarks == [
-        f"{sound.id} is not a bug ({sound.verdict}), so there is no test for it"
-    ]
+    assert done.remarks == [f"{sound.id} is not a bug: {sound.verdict}, so there is no test for it"]
 
 
 # -- the truth ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from misstep.campaigns.confirmed import NOT_ASKED_AGAIN
-from misstep.campaigns.records import Decision, Fault, Interval, Record
+from misstep.campaigns.records import Decision, Fault, Interval, Record, no_bug_text
 from misstep.campaigns.rows import Values
 from misstep.campaigns.settings import Settings
 from misstep.errors import UndecidedError, UsageError
@@ -95,7 +95,7 @@ def explain_record(
         )
     if not record.is_bug:
         raise UsageError(
-            f"{record.id} is not a bug: {record.verdict}",
+            no_bug_text(record),
             hint="'misstep records DIR --verdict BUG' lists the bugs",
         )
     if isinstance(task, JaniTask):

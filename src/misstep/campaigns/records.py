@@ -331,6 +331,12 @@ def headline(record: Record) -> str:
     return f"BUG, {record.kind}{gap}"
 
 
+def no_bug_text(record: Record) -> str:
+    """What to say where a bug is expected."""
+    what = "not proven to be a bug" if record.verdict == "UNKNOWN" else "not a bug"
+    return f"{record.id} is {what}: {record.verdict}"
+
+
 def fault_text(fault: Fault) -> str:
     """A fault in one sentence without a full stop."""
     did = "stops" if fault.decision is None else f"({fault.decision.name})"
@@ -418,5 +424,6 @@ __all__ = [
     "fields",
     "headline",
     "interval_text",
+    "no_bug_text",
     "radius_text",
 ]

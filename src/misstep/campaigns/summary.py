@@ -79,6 +79,18 @@ class Summary:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    @property
+    def all_safe(self) -> bool:
+        """Whether the fuzzer ran on models and no run was unsafe: then there is no state to judge."""
+        answered = self.runs > self.crashes + self.timeouts
+        unsafe = self.outcomes.get("unsafe", 0)
+        return self.world == "model" and answered and not self.tested and not unsafe
+
+    @property
+    def decided(self) -> int:
+        """The number of states with a verdict that says something."""
+        return self.bugs["total"] + self.optimal + self.unsolvable
+
     def lines(self) -> list[tuple[str, str]]:
         """Names and texts for people."""
         bugs = ", ".join(f"{self.bugs[kind]} {kind}" for kind in KINDS if self.bugs[kind])
@@ -307,7 +319,9 @@ class _Counter:
         own["timeouts"] = sum(run.outcome == "timeout" for run in runs)
         if failed:
             text = failed[0].message or "no message"
-            self.remarks.append(f"{name}: the policy failed in {len(failed)} runs: {text}")
+            self.remarks.append(
+                f"{name}: the policy failed in {counted(len(failed), 'run')}: {text}"
+            )
 
     def _count_fuzzed(self, findings: Findings, own: dict[str, int]) -> None:
         starts = cut = 0

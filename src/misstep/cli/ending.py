@@ -34,7 +34,7 @@ def _found(summary: Summary) -> str:
     if kinds:
         how = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         text = f"{counted(summary.bugs['total'], 'bug')} ({how}) in {where}; {', '.join(rest)}"
-    elif _all_safe(summary):
+    elif summary.all_safe:
         text = f"no unsafe run among {counted(summary.runs, 'run')} on {counted(summary.tasks, 'task')}"
     elif not summary.tested:
         text = f"nothing was tested on {counted(summary.tasks, 'task')}"
@@ -57,25 +57,24 @@ def _worst(summary: Summary) -> str:
     if summary.runs and summary.crashes + summary.timeouts == summary.runs:
         return "the policy answered in no state, so nothing is known about it"
     if summary.flaky:
-        return f"{counted(summary.flaky, 'state')} where the policy contradicts itself, so that nothing is proven"
+        states = counted(summary.flaky, "state")
+        if not summary.contradictions:
+            return (
+                f"{states} without a verdict, as the policy declares that it is not deterministic"
+            )
+        return f"{states} where the policy contradicts itself, so that nothing is proven"
     if summary.unknown:
-        return f"none is proven; {counted(summary.unknown, 'state')} may still be bugs"
+        what = "a bug" if summary.unknown == 1 else "bugs"
+        return f"none is proven; {counted(summary.unknown, 'state')} may still be {what}"
     if risk := _avoidable_risk(summary):
         own, least = risk["policy"][0], risk["least"][1]
         return f"{risk['id']}: no bug in the worst case, but the risk is {own:.4g}, where {least:.4g} is possible"
-    return "none" if summary.tested or _all_safe(summary) else "nothing is known yet"
+    return "none" if summary.tested or summary.all_safe else "nothing is known yet"
 
 
 def _avoidable_risk(summary: Summary) -> dict[str, Any] | None:
     """The risks of a campaign with --risk, if some of them can be avoided."""
     return summary.risk if summary.risk and summary.risk["avoidable"] else None
-
-
-def _all_safe(summary: Summary) -> bool:
-    """Whether the fuzzer ran on models and no run was unsafe: then there is no state to judge."""
-    answered = summary.runs > summary.crashes + summary.timeouts
-    unsafe = summary.outcomes.get("unsafe", 0)
-    return summary.world == "model" and answered and not summary.tested and not unsafe
 
 
 def next_command(summary: Summary, word: str = "") -> str:

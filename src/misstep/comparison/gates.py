@@ -21,7 +21,7 @@ from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, interval_text, radius_text
 from misstep.campaigns.settings import PLANNING
 from misstep.campaigns.summary import Summary
-from misstep.campaigns.worst import severity_of
+from misstep.campaigns.worst import counted, severity_of
 from misstep.comparison.baseline import Baseline, Known, state_digest
 from misstep.comparison.changes import BUGS, Change, change_of, spent
 from misstep.errors import (
@@ -221,12 +221,13 @@ class Gate:
         if "any" in self.fail_on and bugs:
             yield _told(bugs, "bug")
         if self.max_bugs is not None and len(bugs) > self.max_bugs:
-            yield f"{len(bugs)} bugs, but at most {self.max_bugs} are allowed"
+            are = "is" if self.max_bugs == 1 else "are"
+            yield f"{counted(len(bugs), 'bug')}, but at most {self.max_bugs} {are} allowed"
         if "errors" in self.fail_on:
             if summary.crashes:
-                yield f"the policy crashed, or answered nonsense, in {summary.crashes} runs"
+                yield f"the policy crashed, or answered nonsense, in {counted(summary.crashes, 'run')}"
             if summary.timeouts:
-                yield f"the policy did not answer in time in {summary.timeouts} runs"
+                yield f"the policy did not answer in time in {counted(summary.timeouts, 'run')}"
             if summary.flaky or summary.contradictions:
                 yield NO_FUNCTION
 
@@ -310,9 +311,15 @@ def trouble_of(summary: Summary) -> int:
 
 def _nothing_decided(summary: Summary, words: Mapping[str, str]) -> Iterable[str]:
     """A remark on a gate that passes only because nothing is known about any state."""
-    proven = summary.bugs["total"] + summary.optimal + summary.unsolvable
-    if summary.tested and not proven and {*words.values()} <= {"undecided", "flaky"}:
-        yield f"none of the {summary.tested} tested states was decided, so nothing is known about bugs"
+    if summary.tested and not summary.decided and {*words.values()} <= {"undecided", "flaky"}:
+        yield undecided_text(summary.tested)
+
+
+def undecided_text(tested: int) -> str:
+    which = (
+        "the one tested state was not" if tested == 1 else f"none of the {tested} tested states was"
+    )
+    return f"{which} decided, so nothing is known about bugs"
 
 
 def _nothing_tested(summary: Summary) -> bool:
@@ -325,7 +332,7 @@ def _nothing_tested(summary: Summary) -> bool:
 def _trouble_text(result: GateResult) -> str:
     code = f"(exit code {result.exit_code})"
     if result.errors:
-        return f"the policy gave no answer in {result.errors} runs {code}"
+        return f"the policy gave no answer in {counted(result.errors, 'run')} {code}"
     if result.exit_code == UndecidedError.exit_code:
         return f"nothing was tested {code}"
     if result.exit_code == FlakyPolicyError.exit_code:
@@ -370,5 +377,6 @@ __all__ = [
     "GateResult",
     "parse_fail_on",
     "trouble_of",
+    "undecided_text",
     "worst_text",
 ]

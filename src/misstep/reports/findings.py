@@ -8,8 +8,9 @@ from shlex import quote
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, fault_text, headline
 from misstep.campaigns.summary import Summary
+from misstep.campaigns.worst import counted
 from misstep.comparison.changes import FAILING
-from misstep.comparison.gates import GateResult, trouble_of, worst_text
+from misstep.comparison.gates import GateResult, trouble_of, undecided_text, worst_text
 from misstep.errors import UndecidedError
 from misstep.reports.escaping import visible
 
@@ -94,11 +95,19 @@ def gaps_of(summary: Summary) -> list[str]:
     elif code == UndecidedError.exit_code:
         told.append("Nothing was tested.")
     if summary.contradictions:
-        where = f" in {summary.flaky} states" if summary.flaky else ""
+        where = f" in {counted(summary.flaky, 'state')}" if summary.flaky else ""
         told.append(f"The policy contradicts itself when it is asked again{where}.")
     elif summary.flaky:  # it was not asked again
         told.append("The policy declares that it is not deterministic, so there are no verdicts.")
     return told
+
+
+def open_of(summary: Summary) -> str | None:
+    """A sentence on a campaign that has decided nothing; the exit code of one that has run to its end is still 0."""
+    if not summary.tested or summary.decided or gaps_of(summary):
+        return None
+    text = undecided_text(summary.tested)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def fine_of(counts: Mapping[str, int]) -> int:
@@ -106,15 +115,14 @@ def fine_of(counts: Mapping[str, int]) -> int:
     return counts["optimal"] + counts["unsolvable"]
 
 
-def counted(records: list[Record], what: str = "bug") -> str:
-    return f"{len(records)} {what}{'' if len(records) == 1 else 's'}, worst: {worst_text(records)}"
+def with_worst(records: list[Record], what: str = "bug") -> str:
+    return f"{counted(len(records), what)}, worst: {worst_text(records)}"
 
 
 __all__ = [
     "NO_FAULT",
     "bugs_of",
     "commands",
-    "counted",
     "fails",
     "fine_of",
     "gaps_of",
@@ -123,4 +131,6 @@ __all__ = [
     "in_words",
     "kind_of",
     "known_as",
+    "open_of",
+    "with_worst",
 ]

@@ -15,13 +15,13 @@ from xml.etree import ElementTree as Xml
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record
 from misstep.campaigns.summary import Summary
-from misstep.comparison.gates import NO_FUNCTION, GateResult
+from misstep.campaigns.worst import counted
+from misstep.comparison.gates import NO_FUNCTION, GateResult, undecided_text
 from misstep.files import write_bytes
 from misstep.reports.escaping import visible
 from misstep.reports.findings import (
     bugs_of,
     commands,
-    counted,
     fails,
     fine_of,
     gaps_of,
@@ -29,6 +29,7 @@ from misstep.reports.findings import (
     in_words,
     kind_of,
     known_as,
+    with_worst,
 )
 
 MOST_BUGS = 20  # that a test case lists
@@ -94,21 +95,24 @@ def _suite(
     own = summary.by_task[task]
     case = Xml.SubElement(suite, "testcase", classname=name, name="the policy answers")
     wrong = [
-        f"{own[key]} runs in which the policy {word}"
+        f"{counted(own[key], 'run')} in which the policy {word}"
         for key, word in (("crashes", "crashed"), ("timeouts", "did not answer in time"))
         if own[key]
     ]
     if own["flaky"]:
-        wrong.append(f"{own['flaky']} states where {NO_FUNCTION}")
+        wrong.append(f"{counted(own['flaky'], 'state')} where {NO_FUNCTION}")
     if wrong:
         Xml.SubElement(case, "error", type="policy", message="; ".join(wrong))
     for title, members in grouped(bugs).items():
         case = Xml.SubElement(suite, "testcase", classname=name, name=visible(title))
         _group(case, campaign, members, gate)
     case = Xml.SubElement(suite, "testcase", classname=name, name="all other states")
+    if own["unknown"] and own["unknown"] == own["tested"]:
+        # Else the page would be as green as that of a policy that is proven to be optimal.
+        Xml.SubElement(case, "skipped", message=undecided_text(own["tested"]))
     out = Xml.SubElement(case, "system-out")
     flaky = f", {own['flaky']} without a verdict" if own["flaky"] else ""
-    told = f"{own['tested']} states tested, {fine_of(own)} proven to be no bug, {own['unknown']} unknown"
+    told = f"{counted(own['tested'], 'state')} tested, {fine_of(own)} proven to be no bug, {own['unknown']} unknown"
     out.text = told + flaky
     _count(suite)
 
@@ -118,9 +122,9 @@ def _group(
 ) -> None:
     failing = [record for record in members if fails(record, gate)]
     if not failing:
-        Xml.SubElement(case, "skipped", message=f"known or allowed: {visible(counted(members))}")
+        Xml.SubElement(case, "skipped", message=f"known or allowed: {visible(with_worst(members))}")
         return
-    message = counted(failing, "new bug" if _all_new(failing, gate) else "bug")
+    message = with_worst(failing, "new bug" if _all_new(failing, gate) else "bug")
     node = Xml.SubElement(case, "failure", type=kind_of(failing[0]), message=visible(message))
     lines = []
     for record in failing[:MOST_BUGS]:

@@ -13,7 +13,16 @@ from misstep.campaigns.worst import counted, severity_of
 from misstep.comparison.gates import GateResult, worst_text
 from misstep.files import write_bytes
 from misstep.reports.escaping import block, code
-from misstep.reports.findings import bugs_of, commands, fails, fine_of, gaps_of, grouped, in_words
+from misstep.reports.findings import (
+    bugs_of,
+    commands,
+    fails,
+    fine_of,
+    gaps_of,
+    grouped,
+    in_words,
+    open_of,
+)
 
 MOST_GROUPS = 10
 
@@ -31,7 +40,8 @@ def _lines(campaign: Campaign, summary: Summary, gate: GateResult | None) -> Ite
     bugs = bugs_of(campaign, gate)
     yield f"## Misstep: {_title(bugs, summary, gate)}"
     yield ""
-    yield f"Policy {code(summary.policy)}, {summary.tested} states of {counted(summary.tasks, 'task')} tested."
+    states, tasks = counted(summary.tested, "state"), counted(summary.tasks, "task")
+    yield f"Policy {code(summary.policy)}, {states} of {tasks} tested."
     yield ""
     if gate is not None and gate.reasons:
         yield "The gate failed:"
@@ -41,6 +51,8 @@ def _lines(campaign: Campaign, summary: Summary, gate: GateResult | None) -> Ite
     yield from _counts(bugs, summary, gate)
     for text in gaps_of(summary):
         yield f"{text}  "
+    if gate is None and (undecided := open_of(summary)) is not None:
+        yield undecided  # a gate has it among its remarks
     if bugs:
         yield ""
         yield "Most frequent:"
@@ -66,7 +78,9 @@ def _title(bugs: list[Record], summary: Summary, gate: GateResult | None) -> str
         )
     if bugs:
         return f"{len(bugs)} bug{'' if len(bugs) == 1 else 's'}"
-    return "no bugs found, but see below" if gaps_of(summary) else "no bugs found"
+    return (
+        "no bugs found, but see below" if gaps_of(summary) or open_of(summary) else "no bugs found"
+    )
 
 
 def _counts(bugs: list[Record], summary: Summary, gate: GateResult | None) -> Iterator[str]:
@@ -91,7 +105,12 @@ def _counts(bugs: list[Record], summary: Summary, gate: GateResult | None) -> It
         ("undecided states", summary.unknown),
         ("runs in which the policy crashed", summary.crashes),
         ("runs in which it did not answer in time", summary.timeouts),
-        ("states where it contradicts itself", summary.flaky),
+        (
+            "states where it contradicts itself"
+            if summary.contradictions
+            else "states without a verdict",
+            summary.flaky,
+        ),
     ]
     yield from (f"| {name} | {n} |" for k, (name, n) in enumerate(rows) if n or k < always)
     yield ""

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record
 from misstep.campaigns.summary import Summary
+from misstep.campaigns.worst import counted
 from misstep.comparison.baseline import state_digest
 from misstep.comparison.gates import GateResult
 from misstep.files import write_bytes
@@ -32,6 +33,7 @@ from misstep.reports.findings import (
     in_words,
     kind_of,
     known_as,
+    open_of,
 )
 from misstep.tasks.load import AnyTask
 
@@ -174,15 +176,19 @@ def problem_uri(task: AnyTask) -> str | None:
 def _invocation(summary: Summary, gate: GateResult | None) -> dict[str, Any]:
     texts = []
     if summary.crashes:
-        texts.append(f"The policy crashed, or answered nonsense, in {summary.crashes} runs.")
+        texts.append(
+            f"The policy crashed, or answered nonsense, in {counted(summary.crashes, 'run')}."
+        )
     if summary.timeouts:
-        texts.append(f"The policy did not answer in time in {summary.timeouts} runs.")
+        texts.append(f"The policy did not answer in time in {counted(summary.timeouts, 'run')}.")
     texts += gaps_of(summary)
     made: dict[str, Any] = {"executionSuccessful": not texts}
     if texts:
         made["toolExecutionNotifications"] = [
             {"level": "error", "message": {"text": own}} for own in texts
         ]
+    elif (undecided := open_of(summary)) is not None:
+        made["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": undecided}}]
     if gate is not None:
         made["exitCode"] = gate.exit_code
     return made

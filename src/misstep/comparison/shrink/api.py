@@ -8,7 +8,7 @@ from time import monotonic
 from misstep.campaigns.arguments import check_number, check_seconds
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.limits import note_of
-from misstep.campaigns.records import Record
+from misstep.campaigns.records import Record, no_bug_text
 from misstep.campaigns.session import source_of
 from misstep.comparison.shrink.elsewhere import OnCluster
 from misstep.comparison.shrink.examine import OpenExamining, examining_here
@@ -146,7 +146,7 @@ def _refuse_others(campaign: Campaign, record: Record) -> None:
     if not record.is_bug:
         why = " (the policy contradicts itself)" if record.verdict == "FLAKY" else ""
         raise UsageError(
-            f"{record.id} is not a bug: {record.verdict}{why}",
+            f"{no_bug_text(record)}{why}",
             where=campaign._store.where,
             expected="the id of a bug",
             hint="'misstep records DIR --bugs' lists them",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.records import Record, headline
+from misstep.campaigns.records import Record, headline, no_bug_text
 from misstep.campaigns.settings import Settings
 from misstep.errors import InputFileError, MisstepError
 from misstep.escaping import written_out
@@ -111,9 +111,7 @@ def export_tests(
     chosen = campaign.bugs if bugs is None else [campaign.record(bug) for bug in bugs]
     for record in chosen:
         if not record.is_bug:
-            done.remarks.append(
-                f"{record.id} is not a bug ({record.verdict}), so there is no test for it"
-            )
+            done.remarks.append(f"{no_bug_text(record)}, so there is no test for it")
     made = _Made(campaign.settings, {task.name: task for task in campaign.tasks})
     cases = _merged(before, campaign.records, [own for own in chosen if own.is_bug], made, done)
     identity = campaign.policy
