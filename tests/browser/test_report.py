@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +183,49 @@ def test_a_retest_calls_no_run_unsafe_that_is_not(
         assert "The last safe state" not in text
         shown = {own.replace("not known", "unknown") for own in browser.run(rows)}
         assert shown == words
+
+
+def test_a_withheld_verdict_reads_as_no_good_news(
+    browser: Chromium, folder: Path, line: Campaign
+) -> None:
+    """The work ended after judging, before the policy was asked again."""
+    line.retest("first", out=folder / "withheld").campaign.close()
+    with closing(sqlite3.connect(folder / "withheld" / "run.db")) as database, database:
+        database.execute("UPDATE meta SET value = 'time' WHERE key = 'finished'")
+        database.execute("INSERT OR REPLACE INTO meta VALUES ('asks', '1')")
+    with misstep.open_campaign(folder / "withheld") as again:
+        own = next(own for own in again.records if own.run.outcome == "safe")
+        assert own.verdict == "UNKNOWN"
+        browser.open(again.report(folder / "withheld.html"), f"#view=record&id={own.id}")
+    text = browser.text("main")
+    assert "so this is no bug" not in text
+    assert "Every run of the policy stays safe" not in text
+    assert "before it was asked again, so nothing is said of this state" in text
+
+
+def test_what_was_a_bug_before_is_not_called_new(browser: Chromium, tmp_path: Path) -> None:
+    """The same policy: only the oracle has become stronger."""
+    task = misstep.load_task(misstep.generate("gripper", balls=2))
+    weak = misstep.test(task, "random:1", pool=6, oracle="astar(evaluations=1)")
+    strong = misstep.test(task, "random:1", pool=6, oracle="bmo(50)", seed=0)
+    browser.open(write_report([weak, strong], tmp_path / "r.html"))
+    label = browser.run("document.querySelector('.share[role=img]').getAttribute('aria-label')")
+    assert f"{len(strong.bugs)} still bugs, 0 new bugs" in label
+
+
+def test_no_risk_is_rounded_to_certainty(browser: Chromium, folder: Path) -> None:
+    task = misstep.load_task(misstep.generate("two-way-line", cells=8, packages=3, ice="3"))
+    misstep.test(task, "random:3", runs=20, risk=True, out=folder / "risks").close()
+    with closing(sqlite3.connect(folder / "risks" / "run.db")) as database, database:
+        database.execute(
+            "UPDATE risks SET low = 0.9996, high = 1, least_low = 0, least_high = 0.0004"
+        )
+    with misstep.open_campaign(folder / "risks") as campaign:
+        own = next(own for own in campaign.records if own.run.risk is not None)
+        browser.open(campaign.report(folder / "risks.html"), f"#view=record&id={own.id}")
+    text = browser.text("main")
+    assert "above 99.9% to 100.0%" in text
+    assert "0.0% to below 0.1%" in text
 
 
 def test_a_danger_shows_the_border_of_what_is_safe(

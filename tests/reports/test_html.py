@@ -9,6 +9,7 @@ import math
 import re
 import zlib
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,25 @@ def test_the_verdict_in_one_sentence() -> None:
     assert "5 of them (50%) are proven to be no bugs, the others are undecided" in open_
 
 
+def test_a_policy_of_a_model_that_stays_safe_was_tested() -> None:
+    """There is no state to judge then, but that is a good sign and not the absence of one."""
+    safe = replace(summary(runs=20, crashes=1), world="model")
+    assert sentences.verdict(safe).startswith("No bug was found: no run among 19 runs was unsafe")
+    nothing = "Nothing was tested, so nothing is known about this policy."
+    assert sentences.verdict(replace(safe, crashes=20)) == nothing
+    assert sentences.verdict(replace(safe, outcomes={"unsafe": 1})) == nothing
+
+
+def test_why_there_are_no_verdicts_is_told_as_it_is() -> None:
+    declared = sentences.notes(summary(states=2, tested=1, flaky=1))
+    assert declared == [
+        "1 state that was found is not judged.",
+        "1 state is FLAKY, without a verdict: the policy declares that it is not deterministic.",
+    ]
+    (own,) = sentences.notes(summary(states=2, tested=2, flaky=2, contradictions=1))
+    assert own == "2 states are FLAKY, without a verdict: the policy contradicts itself."
+
+
 def test_what_keeps_numbers_from_being_the_truth_is_said() -> None:
     told = sentences.notes(
         summary(finished=False, limit="time", states=9, tested=4, flaky=2, crashes=1, timeouts=1)
@@ -275,6 +295,18 @@ def test_a_pair_of_campaigns_is_joined_by_states(campaign: Campaign) -> None:
     assert {key: before for key, before, after in pair["families"] if not after} == went
     low, high = found["shares"][0]
     assert low < len(campaign.bugs) / len(campaign) < high
+
+
+def test_the_curve_of_a_campaign_counts_the_bugs_of_all_oracles() -> None:
+    task = misstep.load_task(misstep.generate("transport", packages=2, locations=3))
+    campaign = misstep.test(task, "heuristic:ff", pool=20, oracle="undo")
+    campaign.judge("astar(evaluations=10)")
+    own = head(make_report([campaign]))["campaigns"][0]
+    alone = {oracle: points[-1][1] for oracle, points in own["times"].items()}
+    assert max(alone.values()) < len(
+        campaign.bugs
+    )  # each oracle proves some that the other does not
+    assert own["found"][-1][1] == len(campaign.bugs)
 
 
 def test_differences_over_many_tasks_have_an_interval() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.metrics.timeline import known_at
 from misstep.campaigns.records import Record
 from misstep.reports.html import overview, sentences
 from misstep.reports.html.chunks import Chunks
@@ -30,6 +31,7 @@ class Collected:
         self.columns = Columns()
         self.books = {task.name: TaskBook(task) for task in campaign.tasks}
         self.times: dict[str, list[float]] = {}  # when each oracle proved its bugs
+        self.found: list[float] = []  # when the first oracle proved each bug
         self.expansions = self.evaluations = 0
 
     def add_to(self, chunks: Chunks, album: Album, progress: Progress | None) -> dict[str, Any]:
@@ -56,6 +58,8 @@ class Collected:
         self.columns.add(record)
         self.expansions += record.effort.expansions
         self.evaluations += record.effort.evaluations
+        if record.is_bug:
+            self.found.append(known_at(record))
         for own in record.verdicts:
             if own.is_bug:
                 self.times.setdefault(own.oracle, []).append(own.at)
@@ -86,6 +90,7 @@ class Collected:
                 **{name: getattr(summary, name) for name in ("states", "tested", "solved", "runs")},
                 **{name: getattr(summary, name) for name in ("optimal", "unsolvable", "unknown")},
                 "flaky": summary.flaky,
+                "contradictions": summary.contradictions,
                 "bugs": summary.bugs["total"],
                 "faults": summary.faults,
             },
@@ -93,6 +98,7 @@ class Collected:
             "kinds": {kind: n for kind, n in summary.bugs.items() if n and kind != "total"},
             "severity": overview.severity(self.columns),
             "times": {oracle: overview.curve(own) for oracle, own in self.times.items()},
+            "found": overview.curve(self.found),
             "effort": overview.effort(summary, self.expansions, self.evaluations),
             "tested": overview.tested(self.columns, self.books, summary),
             "commands": overview.commands(folder, settings, self.books),

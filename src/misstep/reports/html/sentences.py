@@ -5,6 +5,7 @@ from __future__ import annotations
 from misstep.campaigns import left_open
 from misstep.campaigns.records import KINDS
 from misstep.campaigns.summary import Summary
+from misstep.campaigns.worst import counted
 
 DOES = {
     "fails": "does not reach the goal although a plan exists",
@@ -22,6 +23,12 @@ DOES = {
 def verdict(summary: Summary) -> str:
     """The verdict on the policy."""
     bugs, tested = summary.bugs["total"], summary.tested
+    if summary.all_safe:
+        runs = counted(summary.runs - summary.crashes - summary.timeouts, "run")
+        return (
+            f"No bug was found: no run among {runs} was unsafe, so there was no state to judge. Other runs were not "
+            "tested."
+        )
     if tested == 0:
         return "Nothing was tested, so nothing is known about this policy."
     states = f"{tested:,} tested state{'s' if tested > 1 else ''}"
@@ -48,18 +55,31 @@ def notes(summary: Summary) -> list[str]:
         why = f" because of its limit on {summary.limit}" if summary.limit else ""
         told.append(f"The campaign is not finished{why}: the numbers below are those so far.")
     if summary.states > summary.tested:
-        told.append(f"{summary.states - summary.tested:,} states that were found are not judged.")
+        left = summary.states - summary.tested
+        which = "1 state that was found is" if left == 1 else f"{left:,} states that were found are"
+        told.append(f"{which} not judged.")
     if summary.left_open:
         told.append(f"Undecided: {left_open.text_of(summary.left_open, summary.campaign)}.")
     if summary.flaky:
-        told.append(
-            f"{summary.flaky:,} states are FLAKY: the policy contradicts itself there, so they have no verdict."
+        why = (
+            "contradicts itself"
+            if summary.contradictions
+            else "declares that it is not deterministic"
         )
+        told.append(f"{_states_are(summary.flaky)} FLAKY, without a verdict: the policy {why}.")
     if summary.crashes:
-        told.append(f"The policy crashed, or answered nonsense, in {summary.crashes:,} runs.")
+        told.append(f"The policy crashed, or answered nonsense, in {_runs(summary.crashes)}.")
     if summary.timeouts:
-        told.append(f"The policy did not answer in time in {summary.timeouts:,} runs.")
+        told.append(f"The policy did not answer in time in {_runs(summary.timeouts)}.")
     return [*told, *summary.remarks[:50]]
+
+
+def _states_are(number: int) -> str:
+    return "1 state is" if number == 1 else f"{number:,} states are"
+
+
+def _runs(number: int) -> str:
+    return "1 run" if number == 1 else f"{number:,} runs"
 
 
 def _percent(part: int, whole: int) -> str:

@@ -30,12 +30,15 @@ function crumbs(campaign, view, row) {
 
 const ENDS = { goal: "reaches the goal", loop: "runs in a loop", stuck: "stops: it names no action", inapplicable: "names an operator that does not apply", error: "crashes", cut: "is cut at the step limit", timeout: "does not answer in time", unsafe: "gets into an unsafe state" };
 
+// Why a record is FLAKY: it was asked again, or says of itself that asking is of no use.
+const contradicts = (campaign) => (campaign.counts.contradictions ? "The policy answers differently when it is asked again" : "The policy declares that it is not deterministic");
+
 function runSentence(campaign, row, detail) {
   const own = campaign.column, outcome = campaign.word("outcome", row), cost = count(own.cost[row]);
   const who = (campaign.word("kind", row) || "").endsWith("-some") ? "A run that the policy permits" : "The policy";
   const did = outcome === "goal" ? `${who} reaches the goal at cost ${cost}.` : `${who} ${ENDS[outcome] || outcome} after cost ${cost}.`;
   const verdict = campaign.word("verdict", row);
-  if (verdict === "FLAKY") return did + " It answers differently when it is asked again, so nothing is said of this state.";
+  if (verdict === "FLAKY") return `${did} ${contradicts(campaign)}, so nothing is said of this state.`;
   if (verdict === "UNSOLVABLE") return did + " The state is unsolvable: no plan exists, so this is no bug.";
   if (verdict === "OPTIMAL") return did + (campaign.settings["planning.objective"] === "goal" ? " Only whether it reaches the goal was asked, so this is no bug." : " That is proven to be as good as it gets.");
   if (verdict === "UNKNOWN") return did + " Whether it could do better is not known.";
@@ -113,8 +116,12 @@ function faultsPart(campaign, row, detail) {
 // What proved it, and the oracle that asked for it, unless that begins with the same name.
 const decidedBy = (source, oracle) => (source === null ? `what is known of other states, ${oracle}` : (oracle || "").startsWith(source) ? oracle : `${source}, ${oracle}`);
 
-// Between which shares a probability lies.
-const share = (ends) => (ends ? [...new Set(ends.map((p) => (100 * p).toFixed(1) + "%"))].join(" to ") : null);
+// A probability, never 0 for something and never 100 % for less than certain; and between which ones another lies.
+const probability = (p) => {
+  const text = (100 * p).toFixed(1);
+  return p > 0 && text === "0.0" ? "below 0.1%" : p < 1 && text === "100.0" ? "above 99.9%" : text + "%";
+};
+const share = (ends) => (ends ? [...new Set(ends.map(probability))].join(" to ") : null);
 
 function knownPart(campaign, row, detail) {
   const own = campaign.column, facts = factsOf(detail.task, detail.state), at = own.at[row];

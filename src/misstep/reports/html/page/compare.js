@@ -4,7 +4,7 @@ function compareView(view) {
   const all = report.campaigns, own = report.comparison;
   const chosen = Math.min(Math.max(0, Number(view.pair) || 0), Math.max(0, own.pairs.length - 1)), pair = own.pairs[chosen];
   const page = h("div", {}, h("h1", {}, "Comparison"), pair && h("p", { class: "lead" }, comparedSentence(pair)), own.remarks.map((text) => h("p", { class: "note" }, text)));
-  const curve = card("Bugs over time", pair ? "w6" : "w12", curves(all.map((one) => [one.label, merged(one.times)]), "Number of bugs of each campaign over time", "seconds of work on a task"));
+  const curve = card("Bugs over time", pair ? "w6" : "w12", curves(all.map((one) => [one.label, one.found]), "Number of bugs of each campaign over time", "seconds of work on a task"));
   if (!pair) return page.append(h("div", { class: "grid" }, card("Campaigns", "w12", campaignsTable(all, own)), curve)), page;
   const place = h("div", {}), axes = all.length > 2 && matrixAxes(own.differ, all.length);
   page.append(h("div", { class: "grid" }, card("Campaigns", "w12", campaignsTable(all, own)), axes && card(`Bugs by ${axes[0][0]} and ${axes[1][0]}`, "w12", matrix(all, own, ...axes)),
@@ -24,12 +24,10 @@ function comparedSentence(pair) {
   return `From ${labelOf(pair.first)} to ${labelOf(pair.second)}, on ${plural(pair.common, "common state")}: ${count(some("fixed"))} fixed, ${count(some("still", "better", "worse"))} still there${how ? ` (${how})` : ""}, ${count(some("new"))} new${found}.`;
 }
 
-// The best curve of a campaign: that of the oracle with most bugs.
-const merged = (times) => Object.values(times).sort((a, b) => (b.at(-1) || [0, 0])[1] - (a.at(-1) || [0, 0])[1])[0] || [];
-
 function campaignsTable(all, compared) {
-  const points = (value) => (100 * value).toFixed(value > 0 && value < 0.1 ? 1 : 0);
-  const share = (own, k) => [percent(own.bugs, own.tested), compared.shares[k] && own.tested > 0 && h("span", { class: "soft" }, ` (${points(compared.shares[k][0])} to ${points(compared.shares[k][1])})`)];
+  // Rounded outwards, as `misstep compare` does.
+  const low = (value) => (Math.floor(1000 * value + 1e-9) / 10).toFixed(1), high = (value) => (Math.ceil(1000 * value - 1e-9) / 10).toFixed(1);
+  const share = (own, k) => [percent(own.bugs, own.tested), compared.shares[k] && own.tested > 0 && h("span", { class: "soft" }, ` (${low(compared.shares[k][0])} to ${high(compared.shares[k][1])})`)];
   const number = (value) => h("td", { class: "n" }, value);
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Campaigns" }, h("table", {}, h("thead", {}, h("tr", {}, ["campaign", "policy"].map((title) => h("th", { scope: "col" }, title)), ["tested", "bugs", "share, 95% interval", "proven no bug", "undecided", "faults"].map((title) => h("th", { class: "n", scope: "col" }, title)))),
     h("tbody", {}, all.map((one) => { const own = one.counts; return h("tr", {}, h("td", {}, link({ view: "overview", c: one.number }, name(one.label))), h("td", {}, name(cut(one.policy, 60))), number(count(own.tested)), number(count(own.bugs)), number(share(own, one.number)), number(count(own.optimal + own.unsolvable)), number(count(own.unknown + own.flaky)), number(count(own.faults))); }))));
@@ -58,7 +56,7 @@ function matrix(all, own, tall, wide) {
   const rows = [...new Set(tall[1])], columns = [...new Set(wide[1])];
   const since = (k) => own.pairs.find((pair) => pair.first === 0 && pair.second === k && pair.common);
   const some = (pair, ...words) => count(words.reduce((sum, word) => sum + (pair.words[word] || 0), 0));
-  const told = (pair) => h("div", { class: "small" }, h("span", { class: "w-fixed" }, some(pair, "fixed"), " fixed"), ", ", h("span", { class: "w-still" }, some(pair, "still", "better", "worse"), " still"), ", ", h("span", { class: "w-new" }, some(pair, "new", "uncovered"), " new"));
+  const told = (pair) => h("div", { class: "small" }, h("span", { class: "w-fixed" }, some(pair, "fixed"), " fixed"), ", ", h("span", { class: "w-still" }, some(pair, "still", "better", "worse"), " still"), ", ", h("span", { class: "w-new" }, some(pair, "new"), " new"), pair.words.uncovered ? [", ", h("span", { class: "w-uncovered" }, some(pair, "uncovered"), " uncovered")] : null);
   const cell = (one) => h("div", {}, link({ view: "overview", c: one.number }, `${count(one.counts.bugs)} of ${count(one.counts.tested)}`), " ", h("span", { class: "soft" }, percent(one.counts.bugs, one.counts.tested)), one.number > 0 && since(one.number) && told(since(one.number)));
   const head = (value) => (value === null ? "–" : name(cut(value, 60)));
   return [h("p", { class: "small soft" }, `Bugs of tested states; below them, what became of the states shared with ${all[0].label}.`),
@@ -86,8 +84,8 @@ function pairsTable(all, own, chosen) {
 // Of the chosen pair: what was fixed, what is still there, what is new, by length.
 function changesBar(pair) {
   const of = (...words) => words.reduce((sum, word) => sum + (pair.words[word] || 0), 0);
-  const parts = [["fine", of("fixed", "clean")], ["open", of("still", "better", "worse", "undecided", "flaky")], ["bug", of("new", "uncovered")]].filter(([, number]) => number);
-  return h("div", { class: "share", role: "img", "aria-label": `${count(of("fixed", "clean"))} fixed or clean, ${count(of("still", "better", "worse"))} still bugs, ${count(of("new", "uncovered"))} new bugs` }, parts.map(([kind, number]) => {
+  const parts = [["fine", of("fixed", "clean")], ["open", of("still", "better", "worse", "uncovered", "undecided", "flaky")], ["bug", of("new")]].filter(([, number]) => number);
+  return h("div", { class: "share", role: "img", "aria-label": `${count(of("fixed", "clean"))} fixed or clean, ${count(of("still", "better", "worse", "uncovered"))} still bugs, ${count(of("new"))} new bugs` }, parts.map(([kind, number]) => {
     const part = h("span", { class: kind });
     part.style.flex = String(number);
     return part;

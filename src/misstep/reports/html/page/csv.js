@@ -1,9 +1,11 @@
 // Everything that a view shows as a file, made inside the page.
 
 const TITLES = ["id", "task", "number", "verdict", "kind", "gap_low", "gap_high", "lower_bound", "upper_bound", "outcome", "cost", "steps", "depth", "oracle", "source", "family", "faults", "at", "seconds"];
+// What the columns of the loss hold: of a model there is no gap.
+const titlesOf = (campaign) => TITLES.map((title) => (campaign.isModel ? title.replace("gap_", "radius_") : title));
 
 function csvOf(campaign, rows) {
-  const own = campaign.column, lines = [TITLES.join(",")];
+  const own = campaign.column, lines = [titlesOf(campaign).join(",")];
   const number = (value) => (Number.isNaN(value) ? "" : value === Infinity ? "inf" : String(value));
   for (const row of rows)
     lines.push([

@@ -4,34 +4,38 @@ function dangerSentence(campaign, row, detail) {
   const verdict = campaign.word("verdict", row), own = campaign.column, outcome = campaign.word("outcome", row);
   if (verdict !== "FLAKY" && outcome !== "unsafe") {
     // In a retest, a run need not be unsafe.
-    if (outcome === "safe") return "No run of the policy from here gets into an unsafe state, so this is no bug.";
+    if (staysSafe(campaign, row)) return "No run of the policy from here gets into an unsafe state, so this is no bug.";
+    if (outcome === "safe") return "All runs of the policy from here stayed safe, but the work ended before it was asked again, so nothing is said of this state.";
     return `The policy ${ENDS[outcome] || outcome}. Whether it gets into an unsafe state from here is not known.`;
   }
   if (verdict === "NOT A BUG") return "The policy gets into an unsafe state from here, but nothing that it could do " + (campaign.radius === "inf" ? "" : `within the radius ${campaign.radius} `) + "avoids that for sure.";
   if (verdict === "UNKNOWN") return "The policy gets into an unsafe state from here. Whether it could avoid that is not known.";
-  if (verdict === "FLAKY") return "The policy answers differently when it is asked again, so nothing is said of this state.";
+  if (verdict === "FLAKY") return contradicts(campaign) + ", so nothing is said of this state.";
   const radius = interval(own.low[row], own.high[row]);
   const how = Number.isNaN(own.low[row]) ? "" : ` The radius, which is the least number of deviations from the policy that this takes, is ${radius}.`;
   return `The policy gets into an unsafe state after ${plural(own.steps[row], "step")}, although that can be avoided for sure.${how}`;
 }
+
+// Whether it is proven that the policy stays safe; a verdict that is withheld or FLAKY proves nothing.
+const staysSafe = (campaign, row) => campaign.word("outcome", row) === "safe" && campaign.word("verdict", row) === "NOT A BUG";
 
 function dangerParts(campaign, row, detail, grid) {
   const { task } = detail, states = detail.states || [detail.state], run = detail.run || [];
   const strategy = new Map((detail.strategy || []).map(([state, label]) => [state.join(","), label]));
   const verdicts = detail.verdicts || [], drawn = picturesOf(campaign, row), outcome = campaign.word("outcome", row);
   const lastSafe = verdicts.reduce((last, own, k) => (own === "BUG" ? k : last), -1);
-  const table = dangerTable(campaign, detail, states, strategy, outcome, lastSafe, (k) => player.show(k));
-  const player = stepper(task, [{ title: "The policy's run", states, operators: run, end: outcome === "unsafe" ? "Unsafe." : outcome === "safe" ? "Every run of the policy stays safe." : `The policy ${ENDS[outcome] || outcome}.`, pictures: drawn && drawn[0] }], states.map((_, k) => [k]), (at) => markStep(table, at));
+  const table = dangerTable(campaign, detail, states, strategy, outcome, staysSafe(campaign, row), lastSafe, (k) => player.show(k));
+  const player = stepper(task, [{ title: "The policy's run", states, operators: run, end: outcome === "unsafe" ? "Unsafe." : outcome === "safe" ? (staysSafe(campaign, row) ? "Every run of the policy stays safe." : "Every run stayed safe, which the policy has not confirmed.") : `The policy ${ENDS[outcome] || outcome}.`, pictures: drawn && drawn[0] }], states.map((_, k) => [k]), (at) => markStep(table, at));
   current = player;
   grid.append(card("The run", drawn ? "w6" : "w12", player.element), card("Faults", drawn ? "w6" : "w12", faultsPart(campaign, row, detail), faultOutcomes(detail), strategyPart(detail, task)), card("Steps", "w12", table));
 }
 
-function dangerTable(campaign, detail, states, strategy, outcome, lastSafe, show) {
+function dangerTable(campaign, detail, states, strategy, outcome, isSafe, lastSafe, show) {
   const { task, run } = detail, verdicts = detail.verdicts || [], blamed = new Set((detail.faults || []).map((fault) => fault.step));
   const within = campaign.radius === "inf" || campaign.radius === null ? "" : campaign.radius + "-";
   const WORDS = { BUG: ["fine", within + "safe"], "NOT A BUG": ["bug", within ? "not " + within + "safe" : "lost"], UNKNOWN: ["open", "unknown"] };
   const wordOf = (k, last) => {
-    if (outcome === "safe") return ["fine", "safe"];
+    if (isSafe) return ["fine", "safe"];
     if (last && outcome === "unsafe") return ["bug", "unsafe"];
     // Only an unsafe run shows that a state that is no bug is lost.
     return (outcome === "unsafe" || verdicts[k] === "BUG") && WORDS[verdicts[k]] || ["open", "unknown"];
