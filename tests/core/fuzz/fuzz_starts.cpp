@@ -6,132 +6,16 @@
 
 #include "bytes.h"
 #include "jani/initial.h"
-#include "jani/operators.h"
+#include "small_models.h"
 
 namespace {
 
 using namespace misstep;
 using namespace misstep::jani;
+using test::holds;
 
 constexpr Word UNBOUNDED = 40;  // values up to it are tried for a variable without bounds
 constexpr std::size_t MOST_STATES = 1024;
-
-// Variables, and conditions over them.
-class Drawer {
-   public:
-    explicit Drawer(test::Bytes &bytes) : bytes_(bytes), e_(std::make_unique<Expressions>()) {
-        for (int left = 1 + bytes.below(5); left > 0; --left) declare();
-        if (bytes.below(3) == 0) {  // an array
-            length_ = 2 + bytes.below(2);
-            first_ = static_cast<SlotId>(e_->slots().size());
-            for (int i = 0; i < length_; ++i) declare_integer(-1, 2);
-        }
-    }
-    std::unique_ptr<Expressions> take() { return std::move(e_); }
-    const Expressions &expressions() const { return *e_; }
-
-    ExprId conditions() {
-        ExprId result = e_->boolean(true);
-        for (int left = 1 + bytes_.below(5); left > 0; --left)
-            result = e_->apply(Op::conjunction, {result, condition(2)});
-        return result;
-    }
-
-   private:
-    void declare_integer(Word low, Word high) {
-        Slot slot{Type::integer, false, true, {}, "i"};
-        slot.range.low = low;
-        slot.range.high = high;
-        e_->declare(slot);
-    }
-    void declare() {
-        switch (bytes_.below(6)) {
-            case 0: {
-                Range truth;
-                truth.low = 0;
-                truth.high = 1;
-                e_->declare({Type::boolean, false, true, truth, "b"});
-                break;
-            }
-            case 1: e_->declare({Type::integer, false, false, {}, "free"}); break;
-            case 2: {
-                Slot slot{Type::real, false, bytes_.below(2) != 0, {}, "r"};
-                if (slot.bounded) {
-                    slot.range.real_low = -1;
-                    slot.range.real_high = 1;
-                }
-                e_->declare(slot);
-                break;
-            }
-            default: {
-                const Word low = bytes_.below(6) - 3;
-                declare_integer(low, low + bytes_.below(9));
-            }
-        }
-    }
-    ExprId variable() { return e_->variable(static_cast<SlotId>(bytes_.below(static_cast<int>(e_->slots().size())))); }
-    ExprId constant() {
-        if (bytes_.below(5) != 0) return e_->constant(Type::integer, bytes_.below(9) - 3);
-        constexpr double REALS[] = {0.5, -0.25, 1, 1e-300, 1e17, 0.1};
-        return e_->constant(Type::real, stored_real(REALS[bytes_.below(6)]));
-    }
-    // A number, or whatever the variable is: a type that does not fit is a ModelError.
-    ExprId number(int depth) {
-        const int choice = bytes_.below(depth > 0 ? 14 : 5);
-        if (choice < 3) return variable();
-        if (choice < 5) return constant();
-        if (choice == 5) return e_->apply(Op::ite, {condition(depth - 1), number(depth - 1), number(depth - 1)});
-        if (choice == 6 && length_ > 0) return e_->element(first_, length_, number(depth - 1));
-        constexpr Op OPS[] = {Op::add,     Op::subtract, Op::multiply, Op::modulo,
-                              Op::minimum, Op::maximum,  Op::add,      Op::divide};
-        return e_->apply(OPS[choice - 6], {number(depth - 1), number(depth - 1)});
-    }
-    ExprId condition(int depth) {
-        constexpr Op COMPARISONS[] = {Op::equal, Op::not_equal, Op::less, Op::less_equal, Op::greater_equal, Op::equal};
-        const int choice = bytes_.below(depth > 0 ? 12 : 7);
-        if (choice < 6) return e_->apply(COMPARISONS[choice], {number(2), number(2)});
-        if (choice == 6) return e_->apply(Op::equal, {variable(), constant()});
-        if (choice == 7) return e_->apply(Op::negation, {condition(depth - 1)});
-        constexpr Op LOGIC[] = {Op::conjunction, Op::disjunction, Op::implication, Op::disjunction};
-        return e_->apply(LOGIC[choice - 8], {condition(depth - 1), condition(depth - 1)});
-    }
-
-    test::Bytes &bytes_;
-    std::unique_ptr<Expressions> e_;
-    SlotId first_ = 0;
-    int length_ = 0;
-};
-
-// By definition: node by node.
-Word value_of(const Expressions &e, ExprId id, const std::vector<Word> &state) {
-    const Expressions::Node &node = e[id];
-    const auto argument = [&](int i) { return value_of(e, node.arguments[static_cast<std::size_t>(i)], state); };
-    switch (node.op) {
-        case Op::constant: return node.word;
-        case Op::variable: return state[static_cast<std::size_t>(node.word)];
-        case Op::within:
-        case Op::element: {
-            const Word index = argument(0);
-            if (index < 0 || index >= node.length) throw Fault{"an index outside of its array"};
-            return node.op == Op::within ? index : state[static_cast<std::size_t>(node.word + index)];
-        }
-        case Op::conjunction: return argument(0) != 0 ? argument(1) : 0;
-        case Op::disjunction: return argument(0) != 0 ? 1 : argument(1);
-        case Op::ite: return argument(0) != 0 ? argument(1) : argument(2);
-        default: {
-            const Word first = argument(0), second = node.arguments[1] == NO_EXPRESSION ? 0 : argument(1);
-            return compute(node.op, e[node.arguments[0]].type, first, second, 0);
-        }
-    }
-}
-
-std::optional<bool> holds(const Expressions &e, ExprId condition, const std::vector<Word> &state) {
-    try {
-        return value_of(e, condition, state) != 0;
-    } catch (const Fault &) {
-        return std::nullopt;
-    }
-}
 
 std::vector<Word> tried(const Slot &slot) {
     std::vector<Word> values;
@@ -247,13 +131,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     test::Bytes bytes(data, size);
     std::uint8_t choices[12];
     for (std::uint8_t &byte : choices) byte = bytes.take<std::uint8_t>();
-    Drawer drawer(bytes);
-    ExprId condition;
-    try {
-        condition = drawer.conditions();
-    } catch (const ModelError &) {  // types that do not fit
-        return 0;
-    }
+    test::Drawer drawer(bytes);
+    const ExprId condition = drawer.conditions();
     test::Bytes rest(choices, sizeof choices);
     const Truth truth = find(drawer.expressions(), condition, rest);
     std::unique_ptr<Expressions> expressions = drawer.take();
