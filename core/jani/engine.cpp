@@ -325,7 +325,7 @@ std::optional<std::vector<StateId>> Engine::all_initial(std::uint64_t max_steps,
 
 std::size_t Engine::bytes() const {
     return registry_.bytes() + flags_.capacity() + cache_used_ + kept_.capacity() * sizeof(kept_[0]) +
-           stamps_.capacity() * sizeof(stamps_[0]);
+           (stamps_.capacity() + positions_.capacity()) * sizeof(stamps_[0]);
 }
 
 }  // namespace misstep::jani

@@ -131,8 +131,9 @@ class Engine {
     bool simple_successor(std::span<const Destination *const> parts);
     bool general_successor(std::span<const Destination *const> parts);
     bool assignable(const Assignment &assignment, SlotId slot, Word &value);
+    std::size_t position(StateId outcome);
+    void note_position(std::size_t at);
     void add_outcome();
-    void weigh(StateId outcome);
     void roll_back(std::size_t size);
     void end_edge() {
         if (splitting_) edge_ends_.push_back(static_cast<std::uint32_t>(outcomes_.size()));
@@ -157,7 +158,7 @@ class Engine {
     bool stamped_ = false;  // the current label has so many outcomes that duplicates are found by stamps
     std::uint32_t stamp_ = 0;
     std::size_t combinations_ = 0;  // of the current label
-    std::vector<std::uint32_t> stamps_;
+    std::vector<std::uint32_t> stamps_, positions_;
     std::vector<std::uint64_t> packed_;
     std::vector<Word> saved_;
     std::vector<std::vector<const Edge *>> choices_;
@@ -172,11 +173,12 @@ class Engine {
     std::vector<std::uint64_t> selections_;
     std::vector<double> shares_;
 
-    // Only used while probabilities are computed: those of the outcomes, of the current destinations, and of all outcomes before
-    // the current edge.
+    // Only used while probabilities are computed: those of the outcomes, of the current destinations, and what the current edge has
+    // added to, as it was before.
     bool weighing_ = false;
     double weight_ = 0;
-    std::vector<double> weights_, weights_before_;
+    std::vector<double> weights_;
+    std::vector<std::pair<std::size_t, double>> weights_before_;
     bool splitting_ = false;  // edges are kept apart
     std::vector<std::uint32_t> edge_ends_;
 

@@ -120,7 +120,7 @@ void Engine::possible(const Edge &edge, std::vector<const Destination *> &result
 
 void Engine::fire_edge(const Edge &edge) {
     const std::size_t before = outcomes_.size();
-    if (weighing_ && !splitting_) weights_before_ = weights_;
+    weights_before_.clear();
     if (edge.certain) {
         for (const Destination &destination : edge.destinations) {
             const Destination *const part = &destination;
@@ -138,7 +138,7 @@ void Engine::fire_edge(const Edge &edge) {
 // All combinations of one possible destination of each edge.
 void Engine::fire_together() {
     const std::size_t before = outcomes_.size();
-    if (weighing_ && !splitting_) weights_before_ = weights_;
+    weights_before_.clear();
     const std::size_t count = parts_.size();
     std::vector<std::size_t> at(count, 0);
     for (;;) {
@@ -354,46 +354,56 @@ std::vector<Word> Engine::selectable(const Assignment &assignment) {
     return result;
 }
 
-void Engine::weigh(StateId outcome) {
-    // A product of probabilities may underflow to 0, but the outcome is still possible, and whether a state can avoid unsafe
-    // states for certain depends on it.
-    const double weight = std::max(weight_, std::numeric_limits<double>::denorm_min());
-    // When edges are kept apart, the weights of equal outcomes are not added, since the sum would be rounded.
-    const auto known = splitting_ ? outcomes_.end() : std::find(outcomes_.begin(), outcomes_.end(), outcome);
-    if (known == outcomes_.end()) {
-        outcomes_.push_back(outcome);
-        weights_.push_back(weight);
-    } else {
-        weights_[static_cast<std::size_t>(known - outcomes_.begin())] += weight;
+// Where an outcome is among those of the current label; the position behind them if it is new.
+std::size_t Engine::position(StateId outcome) {
+    if (!stamped_ && outcomes_.size() - label_begin_ < FEW)
+        return static_cast<std::size_t>(
+            std::find(outcomes_.begin() + static_cast<std::ptrdiff_t>(label_begin_), outcomes_.end(), outcome) -
+            outcomes_.begin());
+    if (stamps_.size() < registry_.size()) {
+        stamps_.resize(std::max<std::size_t>(registry_.size(), stamps_.size() * 3 / 2), 0);
+        positions_.resize(stamps_.size());
     }
+    if (!stamped_) {
+        stamped_ = true;
+        if (++stamp_ == 0) {
+            std::fill(stamps_.begin(), stamps_.end(), 0);
+            stamp_ = 1;
+        }
+        for (std::size_t i = label_begin_; i < outcomes_.size(); ++i) note_position(i);
+    }
+    return stamps_[outcome] == stamp_ ? positions_[outcome] : outcomes_.size();
+}
+
+void Engine::note_position(std::size_t at) {
+    stamps_[outcomes_[at]] = stamp_;
+    positions_[outcomes_[at]] = static_cast<std::uint32_t>(at);
 }
 
 void Engine::add_outcome() {
     const StateId id = registry_.insert(packed_.data()).first;
-    if (weighing_) return weigh(id);
-    if (!stamped_ && outcomes_.size() - label_begin_ < FEW) {
-        for (std::size_t i = label_begin_; i < outcomes_.size(); ++i)
-            if (outcomes_[i] == id) return;
-    } else {
-        if (stamps_.size() < registry_.size())
-            stamps_.resize(std::max<std::size_t>(registry_.size(), stamps_.size() * 3 / 2), 0);
-        if (!stamped_) {
-            stamped_ = true;
-            if (++stamp_ == 0) {
-                std::fill(stamps_.begin(), stamps_.end(), 0);
-                stamp_ = 1;
-            }
-            for (std::size_t i = label_begin_; i < outcomes_.size(); ++i) stamps_[outcomes_[i]] = stamp_;
-        }
-        if (stamps_[id] == stamp_) return;
-        stamps_[id] = stamp_;
+    // A product of probabilities may underflow to 0, but the outcome is still possible, and whether a state can avoid unsafe
+    // states for certain depends on it.
+    const double weight = std::max(weight_, std::numeric_limits<double>::denorm_min());
+    // When edges are kept apart, the weights of equal outcomes are not added, since the sum would be rounded.
+    const std::size_t at = splitting_ ? outcomes_.size() : position(id);
+    if (at < outcomes_.size()) {
+        if (!weighing_) return;
+        weights_before_.emplace_back(at, weights_[at]);
+        weights_[at] += weight;
+        return;
     }
     outcomes_.push_back(id);
+    if (weighing_) weights_.push_back(weight);
+    if (stamped_) note_position(at);
 }
 
 void Engine::roll_back(std::size_t size) {
-    if (splitting_) weights_.resize(size);
-    else if (weighing_) weights_ = weights_before_;
+    if (weighing_) {
+        for (auto change = weights_before_.rbegin(); change != weights_before_.rend(); ++change)
+            weights_[change->first] = change->second;
+        weights_.resize(size);
+    }
     if (stamped_)
         for (std::size_t i = size; i < outcomes_.size(); ++i) stamps_[outcomes_[i]] = 0;
     outcomes_.resize(size);

@@ -14,7 +14,18 @@ from misstep.checking.jani import SafetyTask, expressions, steps
 from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.errors import BudgetLimitError, InputFormatError, UnsupportedError
 from misstep.tasks.jani.load import load_jani
-from support.jani import TINY_LINE, bounded, destination, edge, model, op, pa, variable, write
+from support.jani import (
+    TINY_LINE,
+    automaton,
+    bounded,
+    destination,
+    edge,
+    model,
+    op,
+    pa,
+    variable,
+    write,
+)
 
 MANY = 50_000
 
@@ -186,3 +197,29 @@ def test_a_label_with_very_many_combinations_that_are_disabled(
     monkeypatch.setattr(steps, "MOST_COMBINATIONS", 1000)
     with pytest.raises(ModelError, match="more than 1,000 outcomes in one state"):
         model_of_checker.outcomes_of(state, label)
+
+
+WIDE = 600
+ANYTHING = {"op": "nondet", "var": "v", "exp": True}
+
+
+@pytest.mark.parametrize(
+    "automata",
+    [
+        [automaton("m", [edge("a", True, destination({"x": ANYTHING, "y": ANYTHING}))])],
+        [automaton(v, [edge("a", True, destination({v: k})) for k in range(WIDE)]) for v in "xy"],
+    ],
+)
+def test_probabilities_of_a_label_with_many_outcomes(automata: list[Any], tmp_path: Path) -> None:
+    """Each outcome was compared with all before it, or all were copied for each edge: no limit and no signal helped."""
+    document = model([variable(name, bounded(0, WIDE - 1), 0) for name in "xy"], automata)
+    parts = [own["name"] for own in automata]
+    syncs = [{"synchronise": ["a"] * len(parts), "result": "a"}]
+    document["system"] = {"elements": [{"automaton": name} for name in parts], "syncs": syncs}
+    task = load_jani(write(document, folder=tmp_path))
+    (state,) = task.initial_states()
+    number = task.label_id("a")
+    id = task.engine.intern(state)
+    chances = task.engine.probabilities(id, number)
+    assert len(chances) == len(task.engine.outcomes(id, number)) == WIDE**2
+    assert min(chances) == max(chances) == pytest.approx(1 / WIDE**2)

@@ -192,3 +192,18 @@ def test_rewards_of_edges_are_not_read() -> None:
         jani.task(document)
     with pytest.raises(ModelError):
         SafetyTask(document)
+
+
+def test_probabilities_are_added_up_and_taken_back() -> None:
+    """Of many outcomes that edges share, where one edge is disabled after some of its outcomes are known."""
+    variables = [variable("x", bounded(0, 29), 0), variable("y", bounded(0, 2), 0)]
+    ways = [destination({"x": k}, 1 / 60) for k in range(30)]
+    disabled = edge("a", True, *ways, destination({"x": 30}, 0.5))
+    edges = [edge("a", True, destination({"x": k // 2})) for k in range(60)]
+    others = [edge("a", True, destination({"y": k})) for k in range(3)]
+    own = [*edges[:35], disabled, *edges[35:]]
+    document = jani.model(variables, [jani.automaton("m", own), jani.automaton("n", others)])
+    document["system"]["syncs"] = [{"synchronise": ["a", "a"], "result": "a"}]
+    task = jani.task(document, out_of_bounds="disable")
+    found = task.probabilities((0, 0), "a")
+    assert found == {(x, y): pytest.approx(1 / 90) for x in range(30) for y in range(3)}
