@@ -539,6 +539,46 @@ FORGERIES: tuple[Forgery, ...] = (
         "and no fault says so",
     ),
     Forgery(
+        "the same, and something said to be left open",
+        "model",
+        sql(
+            "DELETE FROM faults",
+            "INSERT INTO verdicts SELECT task, number, 'tarjan', 0, 'UNKNOWN', NULL, 0, NULL, NULL, NULL, NULL, NULL, "
+            "NULL, NULL, NULL, 0, 0, 0, 0 FROM verdicts",
+        ),
+        None,
+        None,
+        "missing faults",
+    ),
+    Forgery(
+        "unsafe runs said to have ended otherwise",
+        "model",
+        sql("""UPDATE fuzzed SET ends = '{"unsafe": 0, "exhausted": ' || runs || '}'"""),
+        "0 runs from number 0 on are said to be unsafe",
+        "0 runs from number 0 on are said to be unsafe",
+    ),
+    Forgery(
+        "more unsafe runs than runs",
+        "model",
+        sql("""UPDATE fuzzed SET ends = json_set(ends, '$.unsafe', 50) WHERE first = 0"""),
+        "it is said how 50 ended",
+        "it is said how 50 ended",
+    ),
+    Forgery(
+        "batches of runs removed",
+        "model",
+        sql("DELETE FROM fuzzed"),
+        "0 runs are said to be unsafe",
+        "0 runs are said to be unsafe",
+    ),
+    Forgery(
+        "unsafe runs of a retest said to be safe",
+        "retest",
+        sql("UPDATE fuzzed SET ends = replace(ends, 'unsafe', 'safe')"),
+        "the runs are said to have ended otherwise",
+        "the runs are said to have ended otherwise",
+    ),
+    Forgery(
         "better label changed", "model", other_better_label, None, "is not safe", "better decisions"
     ),
     Forgery(

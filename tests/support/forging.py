@@ -141,6 +141,11 @@ def fixed_bugs(connection: sqlite3.Connection) -> None:
     connection.execute(
         "UPDATE verdicts SET verdict = 'NOT A BUG', kind = NULL, low = 0, high = 0 WHERE verdict = 'BUG'"
     )
+    within = "outcome = 'safe' AND number >= first AND number < first + fuzzed.runs"
+    connection.execute(
+        f"UPDATE fuzzed SET ends = (SELECT json_object('safe', count(*), 'unsafe', fuzzed.runs - count(*)) "
+        f"FROM runs WHERE {within})"
+    )
 
 
 def less_risk(connection: sqlite3.Connection) -> None:

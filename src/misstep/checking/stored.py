@@ -51,7 +51,7 @@ COLUMNS = {
     "decisions": "task state label",
     "dominance": "task tables",
     "knowledge": "",
-    "fuzzed": "",
+    "fuzzed": "task first runs ends",
     "units": "task stage key",
     "events": "",
 }
@@ -231,9 +231,9 @@ class Store:
         measured = found.get("measured") if isinstance(found, dict) else None
         return len(measured) if isinstance(measured, dict) else int(text is not None)
 
-    def fuzzed(self, task: int) -> int:
-        """The number of runs of the fuzzer on a model."""
-        return sum(integer(n, "a number of runs") for (n,) in self._of("fuzzed", "runs", task))
+    def fuzzed(self, task: int) -> Iterator[tuple[object, object, object]]:
+        """For a model: the first run of each batch, the number of its runs, and how they have ended."""
+        yield from self._of("fuzzed", "first, runs, ends", task)
 
     def tasks(self) -> list[StoredTask]:
         rows = self._rows("tasks", "id, name, world, digest, source", "ORDER BY id")
