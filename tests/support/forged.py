@@ -212,6 +212,26 @@ FORGERIES: tuple[Forgery, ...] = (
         "which is not the setting",
     ),
     Forgery(
+        "the same, and the policy written with an escape",
+        "task",
+        unnoticed(
+            """INSERT OR REPLACE INTO meta VALUES ('nature', '{"kind": "plan"}')""",
+            """UPDATE meta SET value = replace(value, '"noisy:', '"nois\\u0079:') WHERE key = 'config'""",
+        ),
+        "is said to answer with plans",
+        "is said to answer with plans",
+    ),
+    Forgery(
+        "the same, and another policy in the settings",
+        "task",
+        unnoticed(
+            """INSERT OR REPLACE INTO meta VALUES ('nature', '{"kind": "plan"}')""",
+            """UPDATE meta SET value = replace(value, '"noisy:', '"python:') WHERE key = 'config'""",
+        ),
+        "of another policy than the settings name",
+        "of another policy than the settings name",
+    ),
+    Forgery(
         "the same, and FLAKY by another oracle",
         "task",
         unnoticed(

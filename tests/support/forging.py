@@ -83,12 +83,12 @@ def shortened(connection: sqlite3.Connection, *, elsewhere: bool) -> None:
     )
 
 
-def unnoticed(hide: str) -> Forge:
+def unnoticed(*hide: str) -> Forge:
     """A run that contradicts another one, and something that could keep the checker from comparing them."""
 
     def how(connection: sqlite3.Connection) -> None:
         shortened(connection, elsewhere=True)
-        connection.execute(hide)
+        sql(*hide)(connection)
 
     return how
 

@@ -39,7 +39,7 @@ _PLAIN_SETTING = "one setting in each line, as in key = value, or [table]"
 COLUMNS = {
     "meta": "key value",
     "tasks": "id name world digest source",
-    "policy": "",
+    "policy": "spec",
     "runs": "task number outcome cost operators states named",
     "states": "task number state reference walk run step",
     "verdicts": "task number oracle verdict kind low high lower upper plan derivation strategy size",
@@ -155,11 +155,9 @@ class Store:
         for line in self._config.split("\n"):
             if line.startswith("["):
                 inside = line.strip() == f"[{table}]"
-            found = re.fullmatch(
-                rf'\s*{re.escape(key)}\s*=\s*(?:"([^"\\]*)"|\'([^\']*)\')\s*(#.*)?', line
-            )
+            found = re.fullmatch(rf'{re.escape(key)} = ("(?:[^"\\]|\\.)*")', line)
             if inside and found:
-                return found[1] or found[2] or ""
+                return str(loaded(found[1], f"the setting {key}"))  # escapes are those of JSON
         return None
 
     def truth(self, table: str, key: str) -> bool:
@@ -194,6 +192,10 @@ class Store:
     def permitted(self, task: int) -> Iterator[tuple[object, object, object]]:
         """States, what is permitted there, and how probable it is."""
         yield from self._of("permitted", "state, operators, probabilities", task)
+
+    def policies(self) -> list[object]:
+        """The policy that the records are said to be of, which readers show."""
+        return [spec for (spec,) in self._rows("policy", "spec", "")]
 
     def finished(self) -> bool:
         """Whether the campaign is finished, so that every oracle must have judged every state."""
