@@ -302,6 +302,13 @@ FORGERIES: tuple[Forgery, ...] = (
         "the shares of the faults",
     ),
     Forgery(
+        "fault deleted that shares the gap with others",
+        "task",
+        sql("DELETE FROM faults WHERE share = 0"),
+        None,
+        "loses something, and no fault says so",
+    ),
+    Forgery(
         "fault that loses nothing",
         "task",
         sql("UPDATE faults SET low = 0, share = NULL WHERE low NOT NULL"),
