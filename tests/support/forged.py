@@ -599,13 +599,6 @@ FORGERIES: tuple[Forgery, ...] = (
         "0 runs are said to be unsafe",
     ),
     Forgery(
-        "unsafe runs of a retest said to be safe",
-        "retest",
-        sql("UPDATE fuzzed SET ends = replace(ends, 'unsafe', 'safe')"),
-        "the runs are said to have ended otherwise",
-        "the runs are said to have ended otherwise",
-    ),
-    Forgery(
         "better label changed", "model", other_better_label, None, "is not safe", "better decisions"
     ),
     Forgery(
@@ -669,6 +662,13 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
         "runs of the policy",
+    ),
+    Forgery(
+        "unsafe runs of a retest said to be safe",
+        "retest",
+        sql("UPDATE fuzzed SET ends = replace(ends, 'unsafe', 'safe')"),
+        "the runs are said to have ended otherwise",
+        "the runs are said to have ended otherwise",
     ),
     Forgery(
         "decisions changed where no run passes, and the risks with them",
