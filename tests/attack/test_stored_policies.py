@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.testing import test as run_campaign
+from misstep.campaigns.toml import to_toml
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.policies.labels.load import BUILTIN as OF_MODELS
 from misstep.policies.load import BUILTIN as OF_TASKS
@@ -310,3 +314,36 @@ def test_files_of_a_policy_that_never_end(folder: Path, tmp_path: Path, kind: st
     done = misstep("judge", folder, "--oracle", "undo")
     assert done.returncode == 31
     assert "has changed since the campaign began" in done.stderr
+
+
+def other_world(folder: Path, other: Path, spec: str) -> None:
+    """Let a campaign have the settings of one in the other world, on this policy."""
+    with open_campaign(other) as campaign:
+        settings = {**campaign.settings.as_dict(), "policy": spec}
+    text = to_toml(settings)
+    with closing(sqlite3.connect(folder / "run.db")) as connection, connection:
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'config'", (text,))
+        connection.execute("UPDATE policy SET spec = ?", (spec,))
+        connection.execute("UPDATE verdicts SET oracle = ?", (settings["oracle"],))
+    (folder / "config.toml").write_text(text)
+
+
+@pytest.mark.parametrize("world", ["task", "model"])
+def test_settings_of_the_other_world_do_not_decide_what_is_plain(
+    world: str, folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a model this is a file for onnxruntime, and on a planning task a plain policy."""
+    folder = Path(shutil.copytree(folders[world], tmp_path / "found"))
+    other_world(folder, folders["model" if world == "task" else "task"], "asnet:x.onnx")
+    monkeypatch.chdir(tmp_path)
+    with open_campaign(folder) as campaign, pytest.raises(InputFormatError, match="its world is"):
+        campaign.tasks  # noqa: B018
+    for command in (
+        ("test", "--resume", "--out", folder),
+        ("replay", folder, "--rerun"),
+        ("retest", folder, "--policy", "first", "--out", tmp_path / "again"),
+        ("export", "tests", folder, "-o", tmp_path / "exported"),
+        ("explain", folder),
+    ):
+        done = misstep(*command)
+        assert done.returncode in (2, 31, 35), (command, done.stderr)

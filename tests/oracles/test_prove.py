@@ -12,6 +12,7 @@ from misstep.faults.prove import check_certificate, prove
 from misstep.oracles.prove import ReachSettings
 from misstep.safety.prove import ProveSettings
 from misstep.tasks.task import Task
+from support.prove import put_together, taken_apart
 from support.small import task_of
 from support.tasks import sas
 from support.unsteady import PLANNING as UNSTEADY
@@ -27,6 +28,18 @@ def test_an_optimal_policy_is_proven() -> None:
     assert check_certificate(proof.certificate, task, "optimal").valid
     report = check_certificate(proof.certificate, task, "first")
     assert "its digest differs" in report.reason
+
+
+@pytest.mark.parametrize("low", [0, -(2**63) - 1, -(2**64) + 16])
+def test_the_policy_is_asked_again_wherever_columns_count_from(low: int) -> None:
+    """The values are those of the task, and the numbers in the file need not fit into a number with a sign."""
+    task = task_of("gripper", balls=2)
+    certificate = prove(task, "optimal").certificate
+    assert certificate is not None
+    header, columns = taken_apart(certificate)
+    columns[0] = [number + header["columns"][0]["low"] - low for number in columns[0]]
+    header["columns"][0] |= {"low": low, "width": 8}
+    assert check_certificate(put_together(header, columns), task, "optimal").valid
 
 
 def test_a_failing_state_is_reported() -> None:

@@ -212,6 +212,26 @@ FORGERIES: tuple[Forgery, ...] = (
         "which is not the setting",
     ),
     Forgery(
+        "the same, and the policy written with an escape",
+        "task",
+        unnoticed(
+            """INSERT OR REPLACE INTO meta VALUES ('nature', '{"kind": "plan"}')""",
+            """UPDATE meta SET value = replace(value, '"noisy:', '"nois\\u0079:') WHERE key = 'config'""",
+        ),
+        "is said to answer with plans",
+        "is said to answer with plans",
+    ),
+    Forgery(
+        "the same, and another policy in the settings",
+        "task",
+        unnoticed(
+            """INSERT OR REPLACE INTO meta VALUES ('nature', '{"kind": "plan"}')""",
+            """UPDATE meta SET value = replace(value, '"noisy:', '"python:') WHERE key = 'config'""",
+        ),
+        "of another policy than the settings name",
+        "of another policy than the settings name",
+    ),
+    Forgery(
         "the same, and FLAKY by another oracle",
         "task",
         unnoticed(
@@ -280,6 +300,13 @@ FORGERIES: tuple[Forgery, ...] = (
         column("faults", "share", lambda x: 1 - x, "share NOT NULL"),
         "the shares of the faults",
         "the shares of the faults",
+    ),
+    Forgery(
+        "fault deleted that shares the gap with others",
+        "task",
+        sql("DELETE FROM faults WHERE share = 0"),
+        None,
+        "loses something, and no fault says so",
     ),
     Forgery(
         "fault that loses nothing",
@@ -539,6 +566,39 @@ FORGERIES: tuple[Forgery, ...] = (
         "and no fault says so",
     ),
     Forgery(
+        "the same, and something said to be left open",
+        "model",
+        sql(
+            "DELETE FROM faults",
+            "INSERT INTO verdicts SELECT task, number, 'tarjan', 0, 'UNKNOWN', NULL, 0, NULL, NULL, NULL, NULL, NULL, "
+            "NULL, NULL, NULL, 0, 0, 0, 0 FROM verdicts",
+        ),
+        None,
+        None,
+        "missing faults",
+    ),
+    Forgery(
+        "unsafe runs said to have ended otherwise",
+        "model",
+        sql("""UPDATE fuzzed SET ends = '{"unsafe": 0, "exhausted": ' || runs || '}'"""),
+        "0 runs from number 0 on are said to be unsafe",
+        "0 runs from number 0 on are said to be unsafe",
+    ),
+    Forgery(
+        "more unsafe runs than runs",
+        "model",
+        sql("""UPDATE fuzzed SET ends = json_set(ends, '$.unsafe', 50) WHERE first = 0"""),
+        "it is said how 50 ended",
+        "it is said how 50 ended",
+    ),
+    Forgery(
+        "batches of runs removed",
+        "model",
+        sql("DELETE FROM fuzzed"),
+        "0 runs are said to be unsafe",
+        "0 runs are said to be unsafe",
+    ),
+    Forgery(
         "better label changed", "model", other_better_label, None, "is not safe", "better decisions"
     ),
     Forgery(
@@ -602,6 +662,13 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
         "runs of the policy",
+    ),
+    Forgery(
+        "unsafe runs of a retest said to be safe",
+        "retest",
+        sql("UPDATE fuzzed SET ends = replace(ends, 'unsafe', 'safe')"),
+        "the runs are said to have ended otherwise",
+        "the runs are said to have ended otherwise",
     ),
     Forgery(
         "decisions changed where no run passes, and the risks with them",

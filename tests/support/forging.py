@@ -83,12 +83,12 @@ def shortened(connection: sqlite3.Connection, *, elsewhere: bool) -> None:
     )
 
 
-def unnoticed(hide: str) -> Forge:
+def unnoticed(*hide: str) -> Forge:
     """A run that contradicts another one, and something that could keep the checker from comparing them."""
 
     def how(connection: sqlite3.Connection) -> None:
         shortened(connection, elsewhere=True)
-        connection.execute(hide)
+        sql(*hide)(connection)
 
     return how
 
@@ -140,6 +140,11 @@ def fixed_bugs(connection: sqlite3.Connection) -> None:
     )
     connection.execute(
         "UPDATE verdicts SET verdict = 'NOT A BUG', kind = NULL, low = 0, high = 0 WHERE verdict = 'BUG'"
+    )
+    within = "outcome = 'safe' AND number >= first AND number < first + fuzzed.runs"
+    connection.execute(
+        f"UPDATE fuzzed SET ends = (SELECT json_object('safe', count(*), 'unsafe', fuzzed.runs - count(*)) "
+        f"FROM runs WHERE {within})"
     )
 
 

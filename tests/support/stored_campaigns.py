@@ -249,7 +249,10 @@ def stored_model(
     system = System(jani_transitions(task), load_policy(policy, task).policy)
     decider = Decider(system)
     numbers: dict[Any, int] = {}
-    for run in fuzz(system, FuzzSettings("sample", 1, runs=runs), seed=seed).runs:
+    fuzzed = fuzz(system, FuzzSettings("sample", 1, runs=runs), seed=seed)
+    ends = json.dumps({**fuzzed.ends, "unsafe starts": fuzzed.unsafe_starts})
+    insert(connection, "fuzzed", task=1, first=0, runs=runs, ends=ends)
+    for run in fuzzed.runs:
         insert(
             connection,
             "runs",

@@ -108,6 +108,11 @@ class Content:
             task.name = name
             if task.digest != digest:
                 raise self._damaged(name, "its files are not what they were")
+            # By the world of the settings it is decided which policies are plain, and what is done with the tasks.
+            world = self.store.config.get("world", task.world)
+            if task.world != world:
+                kinds = f"its world is {task.world}, and that of the settings {world!r:.40}"
+                raise self._damaged(name, kinds)
             self._tasks[name] = task
         return self._tasks[name]
 

@@ -96,6 +96,10 @@ def _checked(store: Store, progress: Progress | None, report: CampaignReport) ->
                 if progress is not None:
                     progress(done, total)
     report.not_checked["measured families"] += store.measured_families()
+    named = store.setting("", "policy") or ""
+    if any(spec != named for spec in store.policies()):
+        other = "the records are said to be of another policy than the settings name"
+        report.findings.append(Finding("run.db", f"{other}: {named:.100}"))
     sealed = Sealed(store.connection)
     report.digest = sealed.digest
     report.checked["rows against the digest"] = 0 if sealed.problems else sealed.rows

@@ -25,6 +25,7 @@ from misstep.checking.closed import closed_problem
 from misstep.checking.counting import Counting
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import STOPS, Contradictions, Decisions
+from misstep.checking.fuzzed import Batches
 from misstep.checking.jani import SafetyTask, State
 from misstep.checking.jani.documents import digest_of
 from misstep.checking.model_risk_records import ModelRiskRecords
@@ -107,8 +108,9 @@ class ModelRecords:
         self._successors: dict[tuple[State, int], list[State]] = {}
         self._packed = {number: row for number, *row in store.strategies(task.id)}
         self._strategies: dict[int, SafeStrategy | str] = {}
+        self.batches = Batches(store, task.id)
         if not self.lent:
-            report.not_checked["fuzzed runs"] += max(0, store.fuzzed(task.id) - len(self.runs))
+            report.not_checked["fuzzed runs"] += max(0, self.batches.runs - len(self.runs))
         bad = self.contradictions.first
         self.risks = ModelRiskRecords(store, task, self.task, bad, report)
 
@@ -145,6 +147,9 @@ class ModelRecords:
             for step, text in faults:
                 if step < first.get(number, math.inf):
                     yield Finding(f"{self.name} run {number}", text)
+        ends = {number: run.outcome for number, run in self.runs.items()}
+        for text in self.batches.problems(ends, is_retest=self.lent):
+            yield Finding(self.name, text)
         for number in sorted(self.verdicts.keys() - {entry.number for entry in self.entries}):
             yield Finding(f"{self.name}:{number}", "a verdict without a state")
 
@@ -477,16 +482,16 @@ class ModelRecords:
 
         If the budget left something open, it may have left open whether a decision is a fault."""
         # Where the policy contradicts itself, faults are forgotten.
-        if self.left_open or any(state in self.contradictions.first for state in run.states):
+        if any(state in self.contradictions.first for state in run.states):
             return None
         if self.lent and run.states[0] not in self.bugs:
             return None  # there a run belongs to one record, and faults are searched only on runs of bugs
         known = {fault.step for fault in self.faults[number]}
         for step in reversed(range(len(run.labels))):
             after = run.states[step + 1]
-            lost = self.task.is_unsafe(after) or self.claimed[after] == {"NOT A BUG"}
+            lost = self.task.is_unsafe(after) or self.claimed[after] - {"UNKNOWN"} == {"NOT A BUG"}
             if lost and step not in known and run.states[step] in self.bugs:
-                if not self._is_judged(number):
+                if self.left_open or not self._is_judged(number):
                     self.report.not_checked["missing faults"] += 1
                     return None
                 text = "leads from a bug to where nothing helps, and no fault says so"

@@ -73,6 +73,8 @@ class PlanningFaults:
         losses = [(cost(own.low, "low"), cost(own.high, "high")) for own in faults]
         if len(shares) < len(faults) or any(low != high for low, high in losses):
             return "there are some, and not all losses are known"
+        if problem := self._missing_problem({fault.step for fault in faults}, run):
+            return problem
         weights: list[Cost] = [float(math.isinf(low)) for low, _ in losses]
         total: Cost = 1  # each fault that loses infinitely much carries all of the gap
         if not any(weights):
@@ -84,6 +86,19 @@ class PlanningFaults:
             share, expected = cast("float", fault.share), weight / total if total else -1
             if not abs(share - expected) <= 1e-9:
                 return f"that of step {fault.step} is {share}, and the losses say otherwise"
+        return None
+
+    def _missing_problem(self, known: set[int], run: Followed) -> str | None:
+        """Where the gap is shared, every decision that loses something has its part."""
+        if self.distances is None:
+            return None
+        for step, (here, operator) in enumerate(zip(run.states, run.operators, strict=False)):
+            best = self.distances.of(here)
+            after = self.distances.of(run.states[step + 1])
+            if step in known or best is None or after is None or math.isinf(best):
+                continue
+            if self.sas.operators[operator].cost + after > best:
+                return f"the decision at step {step} loses something, and no fault says so"
         return None
 
     def _weights(self, faults: Sequence[StoredFault], run: Followed) -> list[Cost] | None:

@@ -17,7 +17,7 @@ NOT_CHECKED = {
     "decisions": "that they are the policy's own, on which its risk rests, takes asking it again, with --rerun",
     "permitted sets": "that the policy permits these operators takes asking it again, with --rerun",
     "translations": "that a task is what its PDDL files say takes translating them again",
-    "fuzzed runs": "of runs that were not unsafe nothing is kept but how many there were",
+    "fuzzed runs": "of runs that were not unsafe, or the same as another one, nothing is kept but how many there were",
     "measured families": "how often they occur takes asking the policy again",
     "walks": "the state was brought from elsewhere",
     "risks": "they are probabilities, which --full computes again",
@@ -29,7 +29,7 @@ NOT_CHECKED = {
     "permitted graphs": "not all permitted runs are known, and no verdict rests on them",
     "flaky verdicts": "that the policy answers differently takes asking it again; they claim nothing",
     "verdicts that do not count": "the work ended before they were made FLAKY or not; --resume does it",
-    "missing faults": "the work ended, maybe before these runs were judged; --resume does it",
+    "missing faults": "the work or its budget ended, maybe before all faults on these runs were found",
     "records": "the checker does not support their task",
 }
 

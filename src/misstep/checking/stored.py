@@ -39,7 +39,7 @@ _PLAIN_SETTING = "one setting in each line, as in key = value, or [table]"
 COLUMNS = {
     "meta": "key value",
     "tasks": "id name world digest source",
-    "policy": "",
+    "policy": "spec",
     "runs": "task number outcome cost operators states named",
     "states": "task number state reference walk run step",
     "verdicts": "task number oracle verdict kind low high lower upper plan derivation strategy size",
@@ -51,7 +51,7 @@ COLUMNS = {
     "decisions": "task state label",
     "dominance": "task tables",
     "knowledge": "",
-    "fuzzed": "",
+    "fuzzed": "task first runs ends",
     "units": "task stage key",
     "events": "",
 }
@@ -155,11 +155,9 @@ class Store:
         for line in self._config.split("\n"):
             if line.startswith("["):
                 inside = line.strip() == f"[{table}]"
-            found = re.fullmatch(
-                rf'\s*{re.escape(key)}\s*=\s*(?:"([^"\\]*)"|\'([^\']*)\')\s*(#.*)?', line
-            )
+            found = re.fullmatch(rf'{re.escape(key)} = ("(?:[^"\\]|\\.)*")', line)
             if inside and found:
-                return found[1] or found[2] or ""
+                return str(loaded(found[1], f"the setting {key}"))  # escapes are those of JSON
         return None
 
     def truth(self, table: str, key: str) -> bool:
@@ -194,6 +192,10 @@ class Store:
     def permitted(self, task: int) -> Iterator[tuple[object, object, object]]:
         """States, what is permitted there, and how probable it is."""
         yield from self._of("permitted", "state, operators, probabilities", task)
+
+    def policies(self) -> list[object]:
+        """The policy that the records are said to be of, which readers show."""
+        return [spec for (spec,) in self._rows("policy", "spec", "")]
 
     def finished(self) -> bool:
         """Whether the campaign is finished, so that every oracle must have judged every state."""
@@ -231,9 +233,9 @@ class Store:
         measured = found.get("measured") if isinstance(found, dict) else None
         return len(measured) if isinstance(measured, dict) else int(text is not None)
 
-    def fuzzed(self, task: int) -> int:
-        """The number of runs of the fuzzer on a model."""
-        return sum(integer(n, "a number of runs") for (n,) in self._of("fuzzed", "runs", task))
+    def fuzzed(self, task: int) -> Iterator[tuple[object, object, object]]:
+        """For a model: the first run of each batch, the number of its runs, and how they have ended."""
+        yield from self._of("fuzzed", "first, runs, ends", task)
 
     def tasks(self) -> list[StoredTask]:
         rows = self._rows("tasks", "id, name, world, digest, source", "ORDER BY id")

@@ -118,7 +118,7 @@ def _asked_again(certificate: Certificate, task: Task | JaniTask, policy: Any) -
 
 def _operators_again(certificate: Certificate, policy: Policy) -> str:
     codes = np.array(certificate.extra["operator"].whole(), dtype=np.int64)
-    columns = [np.array(own.numbers, dtype=np.int64) + own.low for own in certificate.columns]
+    columns = [np.array(own.whole(), dtype=np.int64) for own in certificate.columns]
     states = np.column_stack(columns).astype(np.int32)
     rows = np.flatnonzero(codes >= FIRST_OPERATOR)
     for first in range(0, len(rows), BATCH):
