@@ -194,7 +194,7 @@ def test_files_of_others_stay_and_are_no_part_of_a_training(
     starts = [state for state in states_of(task) if task.applicable(state)]
     for given in ({"starts": starts}, {"init": tmp_path / "first" / "last.jani2nnet"}):
         with pytest.raises(InputFileError, match="the file exists and differs"):
-            train(task, folder, small, **given)  # type: ignore[arg-type]
+            train(task, folder, small, **given)
     train(task, folder, small)
     resume(task, folder)
     assert {name: (folder / name).read_bytes() for name in own} == own

@@ -371,12 +371,19 @@ class Model:
 
     def _enabled(self, vector: Vector, registers: Registers) -> Iterator[Sequence[Edge]]:
         choices = []
+        wrong: ModelError | None = None  # matters only if no other automaton forbids the move
         for i, action in vector:
             automaton = self.automata[i]
             edges = automaton.edges.get((automaton.here(registers), action), [])
-            choices.append([edge for edge in edges if edge.guard(registers)])
+            try:
+                choices.append([edge for edge in edges if edge.guard(registers)])
+            except ModelError as error:
+                wrong = wrong or error
+                continue
             if not choices[-1]:
                 return
+        if wrong is not None:
+            raise wrong
         yield from product(*choices)
 
     def _moved(
