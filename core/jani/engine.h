@@ -158,6 +158,7 @@ class Engine {
     bool stamped_ = false;  // the current label has so many outcomes that duplicates are found by stamps
     std::uint32_t stamp_ = 0;
     std::size_t combinations_ = 0;  // of the current label
+    std::size_t tried_ = 0;  // values of non-deterministic assignments, for the current label
     std::vector<std::uint32_t> stamps_, positions_;
     std::vector<std::uint64_t> packed_;
     std::vector<Word> saved_;

@@ -15,6 +15,7 @@ constexpr std::size_t FEW = 24;  // outcomes of a label that are compared one by
 // Combinations of edges, destinations and chosen values of a label in one state. A small file can have 10^12 of them, and limits are
 // only looked at between states.
 constexpr std::size_t MOST_COMBINATIONS = 1'000'000;
+constexpr std::size_t MOST_TRIED = 10'000'000;  // values that are tried for them: few of many may be chosen
 }  // namespace
 
 bool Engine::enabled(const Edge &edge) {
@@ -37,7 +38,7 @@ bool Engine::enabled(const Vector &vector) {
 void Engine::expand_label(LabelId label) {
     label_begin_ = outcomes_.size();
     stamped_ = false;
-    combinations_ = 0;
+    combinations_ = tried_ = 0;
     for (const Vector &vector : model_.vectors()[label]) fire(vector);
     // The environment may move before the chosen label is executed.
     if (outcomes_.size() > label_begin_ || label == environment_label())
@@ -52,7 +53,7 @@ bool Engine::own_label(LabelId label) {
     const bool weighing = std::exchange(weighing_, false);
     label_begin_ = outcomes_.size();
     stamped_ = false;
-    combinations_ = 0;
+    combinations_ = tried_ = 0;
     for (const Vector &vector : vectors) fire(vector);
     const bool any = outcomes_.size() > label_begin_;
     outcomes_.resize(label_begin_);
@@ -344,6 +345,10 @@ bool Engine::select(std::span<const Assignment *const> rest, double share) {
 // The values that a non-deterministic assignment can write.
 std::vector<Word> Engine::selectable(const Assignment &assignment) {
     where_ = assignment.where;
+    tried_ += assignment.choices.size();
+    if (tried_ > MOST_TRIED)
+        throw ModelError("a label has more than 10,000,000 values of non-deterministic assignments to try in one state",
+                         model_.where(where_), "closer bounds of what is chosen, or fewer choices one after the other");
     std::vector<Word> result;
     for (const auto &[value, condition] : assignment.choices)
         if (model_.programs().run(condition, registers_.data()) != 0) result.push_back(value);

@@ -223,3 +223,27 @@ def test_probabilities_of_a_label_with_many_outcomes(automata: list[Any], tmp_pa
     chances = task.engine.probabilities(id, number)
     assert len(chances) == len(task.engine.outcomes(id, number)) == WIDE**2
     assert min(chances) == max(chances) == pytest.approx(1 / WIDE**2)
+
+
+def test_values_that_are_tried_in_vain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 1,000 values a few fit, once more for each value that was chosen before: minutes in one state."""
+    highest = 999
+
+    def choice(k: int, fitting: int) -> Any:
+        total = op("%", op("+", f"v{k}", f"x{k - 1}"), highest + 1) if k else "v0"
+        drawn = {"op": "nondet", "var": f"v{k}", "exp": op("<", total, fitting)}
+        return {"ref": f"x{k}", "index": k, "value": drawn}
+
+    assigned = [choice(0, 100), choice(1, 100), choice(2, 1)]
+    document = model(
+        [variable(f"x{k}", bounded(0, highest), 0) for k in range(3)],
+        [edge("a", True, destination(assigned))],
+        features=["nondet-selection"],
+    )
+    task = load_jani(write(document, folder=tmp_path))
+    (state,) = task.initial_states()
+    with pytest.raises(InputFormatError, match="more than 10,000,000 values of"):
+        task.outcomes(state, "a")
+    monkeypatch.setattr(steps, "MOST_TRIED", 100_000)
+    with pytest.raises(ModelError, match="more than 100,000 values to try in one state"):
+        SafetyTask.from_source(task.source).model.outcomes_of(state, 0)

@@ -413,6 +413,22 @@ def test_automata_without_vectors_move_silently_only() -> None:
     assert agrees(jani.task(composed(), silent="as_action")) == 4
 
 
+@pytest.mark.parametrize("of_other", [None, op(">", 1, 2)])
+def test_a_guard_without_a_value_where_another_automaton_forbids_the_step(of_other: Any) -> None:
+    """The engine leaves out vectors that can never be taken, so that it never looks at their guards."""
+    step = destination({"y": op("+", "y", 1)})
+    without_value = edge("a", op("=", op("%", 1, "x"), 0), destination())
+    automata = [
+        jani.automaton("m", [without_value, edge("b", op("<", "y", 1), step)]),
+        jani.automaton("other", [edge("b", True, destination())]),
+    ]
+    if of_other is not None:
+        automata[1]["edges"].append(edge("a", of_other, destination()))
+    document = jani.model([counter("x", 0, 1), counter("y", 0, 2)], automata)
+    document["system"]["syncs"] = [{"synchronise": [own, own], "result": own} for own in ("a", "b")]
+    assert agrees(jani.task(document)) == 2
+
+
 def test_refused_silent_steps() -> None:
     task = jani.task(composed(syncs=SYNCS[:3]))
     plain = SafetyTask.from_source(task.source)

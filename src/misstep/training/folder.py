@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 class TrainingFolder(ResumableFolder):
     FORMAT = "misstep-training"
     PARTS = ("models", "moments", "data")
+    RESULTS = ("log.jsonl", "tree.json", "best.safetensors")
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         super().__init__(path, settings)

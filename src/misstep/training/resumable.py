@@ -36,6 +36,7 @@ class ResumableFolder:
     FORMAT: ClassVar[str]
     VERSION: ClassVar[int] = 1
     PARTS: ClassVar[tuple[str, ...]]  # folders inside
+    RESULTS: ClassVar[tuple[str, ...]]  # files that it writes beside them once it is begun
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         self.path = path
@@ -43,14 +44,21 @@ class ResumableFolder:
         _refuse_links(path, self.PARTS)
         self._lock = WriterLock(path)
 
-    @staticmethod
-    def require_new(path: Path) -> None:
+    @classmethod
+    def require_new(cls, path: Path) -> None:
         if (path / SETTINGS).exists():
             raise InputFileError(
                 "there is a training in this folder",
                 where=str(path),
                 hint="continue it with --resume, or choose another folder",
             )
+        for name in cls.RESULTS:
+            if (path / name).exists():
+                raise InputFileError(
+                    "the training would replace this file, and no training is in its folder",
+                    where=str(path / name),
+                    hint="choose another folder",
+                )
 
     @classmethod
     def create(

@@ -204,7 +204,9 @@ def test_what_the_margins_of_xgboost_start_from(
         "base_score": "[7.5E-1,5E-1]" if outputs == 2 else "7.5E-1",
         "num_target": outputs,
     }
-    document["learner"]["gradient_booster"]["model"] |= {"trees": [], "tree_info": []}
+    zero = {"left_children": [-1], "right_children": [-1], "split_indices": [0]}
+    tree = {**zero, "split_conditions": [0.0], "tree_param": {"size_leaf_vector": "1"}}
+    document["learner"]["gradient_booster"]["model"]["trees"] = [tree]
     network = load_network(write(tmp_path / "m.json", document))
     np.testing.assert_allclose(network.evaluate(np.zeros((1, 2))), [start], atol=1e-12)
 
@@ -251,6 +253,7 @@ TREE = ["gradient_booster", "model", "trees", 0]
     ("path", "value", "told"),
     [
         (["gradient_booster", "name"], "dart", "the booster 'dart'"),
+        (["gradient_booster", "model"], {"trees": [], "tree_info": []}, "a model without trees"),
         ([*TREE, "split_type"], [1, 0, 0], "categories"),
         ([*TREE, "tree_param", "size_leaf_vector"], "3", "several numbers in a leaf"),
         ([*TREE, "left_children"], [0, -1, -1], "leads back"),

@@ -163,9 +163,8 @@ def test_a_network_that_sees_constants_is_refused(
         read_start_network(source, task)
 
 
-@pytest.mark.parametrize("name", ["write_starts", "write_network"])
 def test_what_ended_before_it_began_is_no_training(
-    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that a loop, whose folders have fixed names, begins it anew."""
     train(task, tmp_path / "first", small)
@@ -176,12 +175,41 @@ def test_what_ended_before_it_began_is_no_training(
         raise InputFileError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(QFolder, name, full)
+        patch.setattr(QFolder, "write_settings", full)
         with pytest.raises(InputFileError, match="nothing was begun"):
             train(task, tmp_path / "second", small, **given)
-    assert not (tmp_path / "second" / "settings.json").exists()
-    train(task, tmp_path / "second", small)
-    assert not (tmp_path / "second" / "starts.json").exists()
+    assert (tmp_path / "second" / "starts.json").exists()
+    train(task, tmp_path / "second", small, **given)
+
+
+def test_files_of_others_stay_and_are_no_part_of_a_training(
+    task: JaniTask, small: QSettings, tmp_path: Path
+) -> None:
+    train(task, tmp_path / "first", small)
+    folder = tmp_path / "own"
+    folder.mkdir()
+    own = {"starts.json": b"[[0]]", "init.nnet": b"of the user", "init.jani2nnet": b"{}"}
+    for name, content in own.items():
+        (folder / name).write_bytes(content)
+    starts = [state for state in states_of(task) if task.applicable(state)]
+    for given in ({"starts": starts}, {"init": tmp_path / "first" / "last.jani2nnet"}):
+        with pytest.raises(InputFileError, match="the file exists and differs"):
+            train(task, folder, small, **given)
+    train(task, folder, small)
+    resume(task, folder)
+    assert {name: (folder / name).read_bytes() for name in own} == own
+    one, two = (tmp_path / name / "last.nnet" for name in ("first", "own"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["best.nnet", "state.npz"])
+def test_a_training_does_not_begin_where_it_would_replace_files(
+    task: JaniTask, small: QSettings, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes(b"of the user")
+    with pytest.raises(InputFileError, match="would replace this file"):
+        train(task, tmp_path, small)
+    assert (tmp_path / name).read_bytes() == b"of the user"
 
 
 @pytest.mark.parametrize("name", ["starts.json", "init.nnet"])

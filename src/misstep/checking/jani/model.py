@@ -42,8 +42,8 @@ from misstep.checking.jani.steps import (
     Assignment,
     Destination,
     Edge,
+    Effort,
     assign,
-    check_combinations,
     fire,
 )
 from misstep.checking.jani.types import Type
@@ -337,21 +337,19 @@ class Model:
     def _ways(
         self, vectors: Sequence[Vector], registers: Registers
     ) -> Iterator[list[tuple[State, float]]]:
-        count = 0
+        effort = Effort()
         for vector in vectors:
             for edges in self._enabled(vector, registers):
                 way = []
                 try:
-                    for probability, destinations, after in fire(edges, registers):
-                        count += 1
-                        check_combinations(count)
+                    for probability, destinations, after in fire(edges, registers, effort):
+                        effort.combine()
                         way.append((self._moved(vector, destinations, after), probability))
                     yield way
                 except OutOfBoundsError:
                     if not self._disables:
                         raise
-                    count += 1
-                    check_combinations(count)
+                    effort.combine()
 
     def _loaded(self, state: State) -> Registers:
         """The values of all variables. A silent step that no label chooses is an error of the model."""
@@ -373,12 +371,19 @@ class Model:
 
     def _enabled(self, vector: Vector, registers: Registers) -> Iterator[Sequence[Edge]]:
         choices = []
+        wrong: ModelError | None = None  # matters only if no other automaton forbids the move
         for i, action in vector:
             automaton = self.automata[i]
             edges = automaton.edges.get((automaton.here(registers), action), [])
-            choices.append([edge for edge in edges if edge.guard(registers)])
+            try:
+                choices.append([edge for edge in edges if edge.guard(registers)])
+            except ModelError as error:
+                wrong = wrong or error
+                continue
             if not choices[-1]:
                 return
+        if wrong is not None:
+            raise wrong
         yield from product(*choices)
 
     def _moved(

@@ -19,6 +19,7 @@ from misstep.checking.jani.types import Type
 
 TOLERANCE = 1e-6  # of the sum of the probabilities of an edge
 MOST_COMBINATIONS = 1_000_000  # of edges, destinations and chosen values of a label in one state
+MOST_TRIED = 100_000_000  # values for them; the engine leaves out some that cannot be chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,24 @@ class Edge:
         return [(probability, d) for probability, d in weighed if probability > 0]
 
 
+class Effort:
+    """What a label takes in one state. A small file can ask for more than anybody can wait for."""
+
+    def __init__(self) -> None:
+        self._combinations = self._tried = 0
+
+    def combine(self) -> None:
+        self._combinations += 1
+        check_combinations(self._combinations)
+
+    def attempt(self, values: int) -> None:
+        self._tried += values
+        if self._tried > MOST_TRIED:
+            raise ModelError(f"a label has more than {MOST_TRIED:,} values to try in one state")
+
+
 def fire(
-    edges: Sequence[Edge], registers: Registers
+    edges: Sequence[Edge], registers: Registers, effort: Effort
 ) -> Iterable[tuple[float, Sequence[Destination], Registers]]:
     """Take edges together: for each combination of destinations its probability, and the values afterwards."""
     for combination in product(*(edge.possible(registers) for edge in edges)):
@@ -89,7 +106,7 @@ def fire(
         for share, _ in combination:
             probability *= share
         destinations = [destination for _, destination in combination]
-        for share, after in _assigned(destinations, registers):
+        for share, after in _assigned(destinations, registers, effort):
             yield probability * share, destinations, after
 
 
@@ -99,7 +116,7 @@ def check_combinations(count: int) -> None:
 
 
 def _assigned(
-    destinations: Iterable[Destination], registers: Registers
+    destinations: Iterable[Destination], registers: Registers, effort: Effort
 ) -> list[tuple[float, Registers]]:
     """The possible values afterwards: several, equally likely, if an assignment is non-deterministic."""
     assignments = [a for destination in destinations for a in destination.assignments]
@@ -108,6 +125,7 @@ def _assigned(
         together = [assignment for assignment in assignments if assignment.level == level]
         after: list[tuple[float, Registers]] = []
         for share, values in reached:
+            effort.attempt(sum(len(assignment.choices or ()) for assignment in together))
             options = [assignment.alternatives(values) for assignment in together]
             check_combinations(len(after) + math.prod(map(len, options)))
             ways = list(product(*options))
@@ -138,4 +156,4 @@ def flat_cells(cells: Cells) -> Iterable[int]:
         yield cells
 
 
-__all__ = ["Assignment", "Destination", "Edge", "assign", "fire", "flat_cells"]
+__all__ = ["Assignment", "Destination", "Edge", "Effort", "assign", "fire", "flat_cells"]

@@ -66,6 +66,8 @@ def decode_xgboost(document: dict[str, Any], where: str) -> Ensemble:
         scores = count(max(classes, targets, 1), "num_class", where)
         binary = scores == 1 and objective.startswith("binary:")
         base = _base(str(parameters.get("base_score", "0")), scores, objective, where)
+        if not model["trees"]:  # XGBoost takes the start for margins then
+            _unsupported("a model without trees", "one that was trained", where)
         _check_rounds(learner, len(model["trees"]), scores, where)
         trees = []
         for tree, output in zip(model["trees"], model["tree_info"], strict=True):

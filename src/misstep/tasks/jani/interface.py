@@ -177,6 +177,19 @@ def write_interface(
     hidden: Sequence[int] = (),
 ) -> None:
     """An interface of global variables; the network is named relative to it where possible."""
+    text = encode_interface(path, network=network, inputs=inputs, labels=labels, hidden=hidden)
+    write_bytes(path, text.encode(), follow=False)
+
+
+def encode_interface(
+    path: Path,
+    *,
+    network: Path,
+    inputs: Sequence[str],
+    labels: Sequence[str],
+    hidden: Sequence[int],
+) -> str:
+    """The text of the file at that place."""
     try:
         file = network.resolve().relative_to(path.resolve().parent)
     except ValueError:
@@ -188,8 +201,13 @@ def write_interface(
         "elements": list(hidden),
         "output": list(labels),
     }
-    text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-    write_bytes(path, text.encode(), follow=False)
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-__all__ = ["InterfaceInput", "JaniInterface", "load_interface", "write_interface"]
+__all__ = [
+    "InterfaceInput",
+    "JaniInterface",
+    "encode_interface",
+    "load_interface",
+    "write_interface",
+]

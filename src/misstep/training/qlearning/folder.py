@@ -25,17 +25,24 @@ from misstep.decoding import parse_json
 from misstep.errors import InputFormatError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.networks.mlp import MlpWeights
-from misstep.policies.networks.nnet import write_nnet
-from misstep.tasks.jani.interface import write_interface
+from misstep.policies.networks.nnet import encode_nnet, write_nnet
+from misstep.tasks.domains.write import write_generated
+from misstep.tasks.jani.interface import encode_interface, write_interface
 from misstep.tasks.jani.property import State
 from misstep.training.resumable import MAX_BYTES, Arrays, ResumableFolder, json_object
 
 STARTS = "starts.json"
+INIT = ("init.nnet", "init.jani2nnet")
+GIVEN = "given"  # in the settings: which of these files the training began with
 
 
 class QFolder(ResumableFolder):
     FORMAT = "misstep-qlearning"
     PARTS = ("checkpoints",)
+    RESULTS = (
+        *("log.jsonl", "state.npz"),
+        *("best.nnet", "best.jani2nnet", "last.nnet", "last.jani2nnet"),
+    )
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         super().__init__(path, settings)
@@ -69,20 +76,34 @@ class QFolder(ResumableFolder):
         packed = np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8)
         self.write_arrays("state.npz", {"__rest__": packed, **arrays})
 
-    def remove_given(self) -> None:
-        for name in (STARTS, "init.nnet", "init.jani2nnet"):
-            (self.path / name).unlink(missing_ok=True)
-
-    def write_starts(self, states: Sequence[State]) -> None:
-        if states:
-            with self.writing():
-                write_bytes(self.path / STARTS, json.dumps(states).encode(), follow=False)
+    def write_given(
+        self,
+        states: Sequence[State],
+        weights: MlpWeights | None,
+        inputs: Sequence[str],
+        labels: Sequence[str],
+    ) -> None:
+        """What the training begins with. An attempt that was stopped here has left the same; other files of these names
+        are somebody else's and stay."""
+        texts = {self.path / STARTS: json.dumps(states)} if states else {}
+        if weights is not None:
+            network, interface = (self.path / name for name in INIT)
+            texts[network] = encode_nnet(weights)
+            texts[interface] = encode_interface(
+                interface, network=network, inputs=inputs, labels=labels, hidden=weights.sizes[1:-1]
+            )
+        write_generated(texts, "one that the training begins with")
 
     # -- what is read -----------------------------------------------------------------------------
 
+    def has_given(self, key: str, file: Path) -> bool:
+        """Whether the training began with the file, whatever else lies in its folder."""
+        given = self.settings.get(GIVEN)
+        return bool(given.get(key)) if isinstance(given, dict) else file.exists()
+
     def read_starts(self) -> list[State]:
         file = self.path / STARTS
-        if not file.exists():
+        if not self.has_given("starts", file):
             return []
         content = read_bytes(file, MAX_BYTES, "the start states of a training", follow=False)
         try:
@@ -126,4 +147,4 @@ class QFolder(ResumableFolder):
                 self.lines.append(entry)
 
 
-__all__ = ["STARTS", "QFolder"]
+__all__ = ["GIVEN", "INIT", "STARTS", "QFolder"]

@@ -29,7 +29,7 @@ from misstep.tasks.jani.property import State
 from misstep.tasks.jani.task import JaniTask
 from misstep.training.qlearning.environments import Environments, Masks, Rows, Transitions, usable
 from misstep.training.qlearning.evaluate import evaluate, spread
-from misstep.training.qlearning.folder import STARTS, QFolder
+from misstep.training.qlearning.folder import GIVEN, INIT, STARTS, QFolder
 from misstep.training.qlearning.guard import Guard
 from misstep.training.qlearning.interruption import noticed
 from misstep.training.qlearning.learner import Learner
@@ -44,7 +44,6 @@ from misstep.training.threads import one_thread
 Report = Callable[[dict[str, Any]], None]  # gets each line of the log
 # Streams of random numbers.
 WALKS, EXPLORING = 1, 2
-GIVEN = "given"  # in the settings of the folder: which files it has to have beside them
 WALK_STEPS = 200  # of each walk, to see how far inputs spread
 WALKS_AT_MOST = 64
 
@@ -92,11 +91,8 @@ def train(
     }
 
     def prepare(folder: QFolder) -> None:
-        folder.remove_given()  # of an attempt that was stopped here
-        folder.write_starts(begins_in)
-        if weights is not None:
-            inputs = [task.variable_names[i] for i in columns]
-            folder.write_network("init", weights, inputs, task.labels)
+        inputs = [task.variable_names[i] for i in columns]
+        folder.write_given(begins_in, weights, inputs, task.labels)
 
     with QFolder.create(out, described, prepare) as folder, one_thread():
         return _Training(task, settings, folder, device).run(report)
@@ -146,7 +142,7 @@ def _require_given(folder: QFolder) -> None:
     """The files that the training was given; without them it would continue differently."""
     given = folder.settings.get(GIVEN)
     given = given if isinstance(given, dict) else {}
-    for key, names in (("starts", [STARTS]), ("init", ["init.nnet", "init.jani2nnet"])):
+    for key, names in (("starts", [STARTS]), ("init", INIT)):
         for name in names:
             if given.get(key) and not (folder.path / name).exists():
                 raise InputFormatError(
@@ -200,8 +196,8 @@ class _Training:
 
     def _init(self) -> MlpWeights | None:
         """The network that the training began with; the folder has it, so that it can be begun again."""
-        file = self.folder.path / "init.jani2nnet"
-        if not file.exists():
+        file = self.folder.path / INIT[1]
+        if not self.folder.has_given("init", file):
             return None
         weights, _ = read_start_network(file, self.task)
         return in_units_of(weights, self.settings.rewards.scale)
