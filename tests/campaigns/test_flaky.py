@@ -32,8 +32,10 @@ from misstep.errors import UndecidedError, UsageError
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
+from support import jani
 from support.alone import ran_alone
 from support.campaigns import small_model, told
+from support.jani import bounded, destination, edge, op, pa, variable
 from support.unsteady import HANGING, MODEL, PLANNING
 
 FLAKY = ["Random", "Place", "Hashes", "Counter", "Liar", "Declared"]
@@ -584,3 +586,39 @@ def test_only_bugs_and_flaky_records_are_explained(folder: Path, task: Task) -> 
     campaign = of_task(folder, task, "Optimal", pool=5)
     with pytest.raises(UsageError, match="is not a bug"):
         campaign.explain(campaign.records[0])
+
+
+CROSSING = jani.model(
+    [variable("x", bounded(0, 5), 0)],
+    [
+        edge("a", op("=", "x", 0), destination({"x": 1}, 0.5), destination({"x": 2}, 0.5)),
+        edge("a", op("=", "x", 1), destination({"x": 3})),
+        edge("b", op("=", "x", 1), destination({"x": 2})),
+        *(edge("a", op("=", "x", x), destination({"x": 5})) for x in (2, 3)),
+        *(edge("c", op("=", "x", x), destination({"x": 4})) for x in (1, 2, 3)),
+    ],
+    prop=pa(op("=", "x", 5)),
+    actions="a b c",
+)
+
+
+class Turning:
+    def __call__(self, state: Any) -> str:
+        return os.environ["MOOD"] if state["x"] == 1 else "a"
+
+
+def test_runs_without_a_record_of_their_own_are_compared_with_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of a later session passes known states only, and decides otherwise in one of them."""
+    monkeypatch.setenv("MOOD", "a")
+    how: dict[str, Any] = {"runs": 20, "batch": 2, "fuzz": "uniform-1"}
+    with run_campaign(jani.task(CROSSING), Turning(), out=tmp_path / "c", **how) as campaign:
+        assert {record.verdict for record in campaign.records} == {"BUG"}
+        monkeypatch.setenv("MOOD", "b")
+        campaign.resume(runs=60)
+        verdicts = {record.state[0]: record.verdict for record in campaign.records}
+        assert verdicts.keys() == {0, 1, 2, 3}
+        assert verdicts[1] == "FLAKY"
+        replayed = campaign.replay()
+        assert replayed.ok, str(replayed)
