@@ -29,6 +29,15 @@ from misstep.campaigns.units import Unit
 from misstep.checking.campaign import check_database
 from misstep.cli.campaigns import exit_code
 from misstep.errors import UndecidedError, UsageError
+from misstep.policies.load import load_policy
+from misstep.policies.policy import (
+    FAILED,
+    TIMED_OUT,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+)
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
@@ -620,5 +629,49 @@ def test_runs_without_a_record_of_their_own_are_compared_with_the_others(
         verdicts = {record.state[0]: record.verdict for record in campaign.records}
         assert verdicts.keys() == {0, 1, 2, 3}
         assert verdicts[1] == "FLAKY"
+        replayed = campaign.replay()
+        assert replayed.ok, str(replayed)
+
+
+class Busy(Policy):
+    """Optimal. In some states it does not answer in time in one session, and crashes in another one."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.inner = load_policy("optimal", task)
+        self.digest = "busy"
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        answers = self.inner.decide(states, candidates)
+        operators, messages = answers.operators.copy(), {}
+        instead = {"late": TIMED_OUT, "broken": FAILED}.get(os.environ["MOOD"])
+        for row, values in enumerate(states.tolist()):
+            if instead is not None and sum(i * x for i, x in enumerate(values)) % 5 == 0:
+                operators[row], messages[row] = instead, "busy"
+        return Answers(operators, messages)
+
+
+@pytest.mark.parametrize("mood", ["good", "broken"])
+def test_a_run_without_an_answer_in_time_stays_what_it_was(
+    mood: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the process that judges with a further oracle, the policy has answered there. Its verdict was OPTIMAL, or a
+    crash, although the run is the one that was late."""
+    task = load_task(generate("gripper", balls=2))
+    assert isinstance(task, Task)
+    policy = Busy(task)
+    monkeypatch.setenv("MOOD", "late")
+    how: dict[str, Any] = {"pool": 8, "oracle": "exact", "patience": 20, "chunk": 1, "round": 4}
+    with monkeypatch.context() as patched:
+        stop_at_stage(patched, "judge", 3)
+        with pytest.raises(KeyboardInterrupt):
+            run_campaign(task, policy, out=tmp_path / "c", **how)
+    monkeypatch.setenv("MOOD", mood)
+    with open_campaign(tmp_path / "c", policy) as campaign:
+        campaign.judge("bmo(20)+aras/ehc")
+        late = [record for record in campaign.records if record.run.outcome == "timeout"]
+        assert len(late) == 3
+        assert {record.verdict for record in late} == {"UNKNOWN"}
+        assert len(campaign.records) == 8
         replayed = campaign.replay()
         assert replayed.ok, str(replayed)

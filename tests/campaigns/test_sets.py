@@ -356,3 +356,35 @@ def test_probabilities_are_enough() -> None:
     done = Task(sas([6], [3], [(0, 3)], FORK).encode(), name="done")
     (record,) = run_campaign(done, Draws(done, everything), pool=1, risk=True).records
     assert record.run.risk == (0, 0)
+
+
+def by_mood(task: Task, state: State, applicable: list[int]) -> list[int]:
+    """The best operators; in another session others, or an error in some states."""
+    best = improving(true_distance)(task, state, applicable)
+    if os.environ["MOOD"] == "good":
+        return best
+    number = sum(i * value for i, value in enumerate(state.values))
+    if number % 4 == 0 and os.environ["MOOD"] == "broken":
+        raise ValueError("no idea")
+    others = [own for own in applicable if own not in best]
+    return others if others and (number % 2 or os.environ["MOOD"] == "bad") else best
+
+
+@pytest.mark.parametrize("mood", ["bad", "broken"])
+@pytest.mark.parametrize("kind", [SetPolicy, DrawingPolicy])
+def test_another_session_that_permits_otherwise_is_a_contradiction(
+    kind: type[SetPolicy], mood: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """States stayed OPTIMAL, because runs that were asked about again are not asked a second time."""
+    monkeypatch.setenv("MOOD", "good")
+    policy = kind(gripper(), by_mood)
+    with run_campaign(policy.task, policy, out=tmp_path / "c", **HOW) as found:
+        optimal = [
+            own.id for own in found.records if own.verdict == "OPTIMAL" and own.run.operators
+        ]
+        assert len(optimal) > 10
+        monkeypatch.setenv("MOOD", mood)
+        found.judge("bmo(20)+aras/ehc")
+        assert {found.record(own).verdict for own in optimal} == {"FLAKY"}
+        replayed = found.replay()
+        assert replayed.ok, str(replayed)
