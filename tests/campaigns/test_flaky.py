@@ -32,6 +32,7 @@ from misstep.errors import UndecidedError, UsageError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import (
     FAILED,
+    NO_ACTION,
     TIMED_OUT,
     Answers,
     Candidates,
@@ -40,7 +41,7 @@ from misstep.policies.policy import (
 )
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
 from support import jani
 from support.alone import ran_alone
 from support.campaigns import small_model, told
@@ -675,3 +676,26 @@ def test_a_run_without_an_answer_in_time_stays_what_it_was(
         assert len(campaign.records) == 8
         replayed = campaign.replay()
         assert replayed.ok, str(replayed)
+
+
+def test_a_run_that_is_cut_shows_no_decision_where_it_ends(folder: Path, task: Task) -> None:
+    """It meets no contradiction there, and a replay knows that."""
+    found = of_task(folder, task, "Optimal", pool=40, oracle="undo", max_steps=4)
+    ends: dict[tuple[int, ...], int] = {}
+    said: dict[tuple[int, ...], int] = {}
+    for record in found.records:
+        state = State(list(map(int, record.state)))
+        for operator in record.run.operators:
+            said[state.values] = operator
+            state = task.apply(state, operator)
+        if record.run.outcome == "cut":
+            ends[state.values] = record.number
+    place = next(own for own in ends if own in said)
+    with found._writing() as content, content.store.unit():
+        row = ContradictionRow(place, said[place], NO_ACTION, 2)
+        content.findings(task.name).add_contradictions([row])
+    found.resume()
+    assert found.summary.flaky
+    assert found.record(ends[place]).verdict != "FLAKY"
+    replayed = found.replay()
+    assert replayed.ok, str(replayed)

@@ -31,6 +31,7 @@ from support.permitted import (
     everything,
     improving,
     mostly,
+    random_task,
     true_distance,
 )
 from support.tasks import generated_task, random_costs, sas, small_task
@@ -386,5 +387,27 @@ def test_another_session_that_permits_otherwise_is_a_contradiction(
         monkeypatch.setenv("MOOD", mood)
         found.judge("bmo(20)+aras/ehc")
         assert {found.record(own).verdict for own in optimal} == {"FLAKY"}
+        replayed = found.replay()
+        assert replayed.ok, str(replayed)
+
+
+def test_an_interrupted_retest_has_recorded_what_is_permitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also along runs that the witnesses have not judged; a replay refused these runs."""
+    keep = Engine._keep
+
+    def interrupted(engine: Engine, run: Any, stage: Any, unit: Any, result: Any) -> None:
+        if unit.stage.startswith("judge"):
+            raise KeyboardInterrupt
+        keep(engine, run, stage, unit, result)
+
+    policy = SetPolicy(random_task(7), everything)
+    with run_campaign(policy.task, "random:1", pool=6, oracle="undo", patience=20) as old:
+        monkeypatch.setattr(Engine, "_keep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            old.retest(policy, out=tmp_path / "new", oracle="exact")
+    with open_campaign(tmp_path / "new", policy) as found:
+        assert len(found._content.findings(policy.task.name).runs()) > len(found.records)
         replayed = found.replay()
         assert replayed.ok, str(replayed)
