@@ -107,6 +107,27 @@ def test_a_policy_that_changes_its_mind_is_noticed() -> None:
         assert findings.permitted()[0] == known
 
 
+def test_many_sets_that_differ_are_stored_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time all contradictions were read: minutes for some thousands."""
+    policy = SetPolicy(gripper(), RULE)
+    with run_campaign(policy.task, policy, **HOW) as found:
+        findings = found._content.findings(policy.task.name)
+        sets = findings.permitted()
+        reads = 0
+
+        def read() -> list[Any]:
+            nonlocal reads
+            reads += 1
+            return []
+
+        monkeypatch.setattr(findings, "contradictions", read)
+        with found._content.store.unit():
+            findings.add_permitted(own._replace(operators=(*own.operators, 99)) for own in sets)
+        monkeypatch.undo()
+        assert reads == 1
+        assert len(findings.contradictions()) == len(sets) > 1
+
+
 MOODY = """
 import os, random
 class Moody:

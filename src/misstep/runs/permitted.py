@@ -132,7 +132,8 @@ class WorstCase(Policy):
         known = None if facts is None else (facts.closed, facts.least, facts.most)
         if known not in (None, self._graph.facts(int(ids[0]))):
             return False
-        return self._graph.choices(ids)[: len(answers)].tolist() == list(answers)
+        choices: list[int] = self._graph.choices(ids)[: len(answers)].tolist()
+        return choices == list(answers)
 
     def sets(self, states: Sequence[State]) -> list[PermittedSet]:
         """The permitted operators of these states; goals and states without an answer are left out."""
