@@ -699,3 +699,31 @@ def test_a_run_that_is_cut_shows_no_decision_where_it_ends(folder: Path, task: T
     assert found.record(ends[place]).verdict != "FLAKY"
     replayed = found.replay()
     assert replayed.ok, str(replayed)
+
+
+def test_a_fault_is_none_of_another_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later session takes the better label where an earlier run has a fault, which was blamed on it, too."""
+    edges = [
+        edge("a", op("=", "x", 0), destination({"x": 1}, 0.5), destination({"x": 2}, 0.5)),
+        edge("a", op("=", "x", 1), destination({"x": 5})),
+        edge("b", op("=", "x", 1), destination({"x": 2})),
+        edge("a", op("=", "x", 2), destination({"x": 5})),
+        edge("b", op("=", "x", 2), destination({"x": 4})),
+    ]
+    model = jani.model([variable("x", bounded(0, 5), 0)], edges, prop=pa(op("=", "x", 5)))
+    monkeypatch.setenv("MOOD", "a")
+    how: dict[str, Any] = {"runs": 20, "batch": 1, "fuzz": "uniform-1"}
+    with run_campaign(jani.task(model), Turning(), out=tmp_path / "c", **how) as campaign:
+        assert campaign.summary.faults
+        monkeypatch.setenv("MOOD", "b")
+        with monkeypatch.context() as patched:
+            stop_at_confirm(patched, 0)
+            with pytest.raises(KeyboardInterrupt):
+                campaign.resume(runs=60)
+        replayed = campaign.replay()
+        assert replayed.ok, str(replayed)
+        campaign.resume()
+        assert campaign.summary.flaky
+        assert campaign.replay().ok

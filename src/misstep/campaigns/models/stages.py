@@ -164,6 +164,7 @@ class JudgeStage(Stage):
                     fault is not None,
                     None if fault is None else fault.better,
                     None if fault is None else fault.outcome,
+                    None if fault is None else fault.decision,
                 )
         return known
 
