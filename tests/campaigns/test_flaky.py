@@ -29,11 +29,23 @@ from misstep.campaigns.units import Unit
 from misstep.checking.campaign import check_database
 from misstep.cli.campaigns import exit_code
 from misstep.errors import UndecidedError, UsageError
+from misstep.policies.load import load_policy
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    TIMED_OUT,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+)
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
+from support import jani
 from support.alone import ran_alone
 from support.campaigns import small_model, told
+from support.jani import bounded, destination, edge, op, pa, variable
 from support.unsteady import HANGING, MODEL, PLANNING
 
 FLAKY = ["Random", "Place", "Hashes", "Counter", "Liar", "Declared"]
@@ -584,3 +596,134 @@ def test_only_bugs_and_flaky_records_are_explained(folder: Path, task: Task) -> 
     campaign = of_task(folder, task, "Optimal", pool=5)
     with pytest.raises(UsageError, match="is not a bug"):
         campaign.explain(campaign.records[0])
+
+
+CROSSING = jani.model(
+    [variable("x", bounded(0, 5), 0)],
+    [
+        edge("a", op("=", "x", 0), destination({"x": 1}, 0.5), destination({"x": 2}, 0.5)),
+        edge("a", op("=", "x", 1), destination({"x": 3})),
+        edge("b", op("=", "x", 1), destination({"x": 2})),
+        *(edge("a", op("=", "x", x), destination({"x": 5})) for x in (2, 3)),
+        *(edge("c", op("=", "x", x), destination({"x": 4})) for x in (1, 2, 3)),
+    ],
+    prop=pa(op("=", "x", 5)),
+    actions="a b c",
+)
+
+
+class Turning:
+    def __call__(self, state: Any) -> str:
+        return os.environ["MOOD"] if state["x"] == 1 else "a"
+
+
+def test_runs_without_a_record_of_their_own_are_compared_with_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of a later session passes known states only, and decides otherwise in one of them."""
+    monkeypatch.setenv("MOOD", "a")
+    how: dict[str, Any] = {"runs": 20, "batch": 2, "fuzz": "uniform-1"}
+    with run_campaign(jani.task(CROSSING), Turning(), out=tmp_path / "c", **how) as campaign:
+        assert {record.verdict for record in campaign.records} == {"BUG"}
+        monkeypatch.setenv("MOOD", "b")
+        campaign.resume(runs=60)
+        verdicts = {record.state[0]: record.verdict for record in campaign.records}
+        assert verdicts.keys() == {0, 1, 2, 3}
+        assert verdicts[1] == "FLAKY"
+        replayed = campaign.replay()
+        assert replayed.ok, str(replayed)
+
+
+class Busy(Policy):
+    """Optimal. In some states it does not answer in time in one session, and crashes in another one."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.inner = load_policy("optimal", task)
+        self.digest = "busy"
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        answers = self.inner.decide(states, candidates)
+        operators, messages = answers.operators.copy(), {}
+        instead = {"late": TIMED_OUT, "broken": FAILED}.get(os.environ["MOOD"])
+        for row, values in enumerate(states.tolist()):
+            if instead is not None and sum(i * x for i, x in enumerate(values)) % 5 == 0:
+                operators[row], messages[row] = instead, "busy"
+        return Answers(operators, messages)
+
+
+@pytest.mark.parametrize("mood", ["good", "broken"])
+def test_a_run_without_an_answer_in_time_stays_what_it_was(
+    mood: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the process that judges with a further oracle, the policy has answered there. Its verdict was OPTIMAL, or a
+    crash, although the run is the one that was late."""
+    task = load_task(generate("gripper", balls=2))
+    assert isinstance(task, Task)
+    policy = Busy(task)
+    monkeypatch.setenv("MOOD", "late")
+    how: dict[str, Any] = {"pool": 8, "oracle": "exact", "patience": 20, "chunk": 1, "round": 4}
+    with monkeypatch.context() as patched:
+        stop_at_stage(patched, "judge", 3)
+        with pytest.raises(KeyboardInterrupt):
+            run_campaign(task, policy, out=tmp_path / "c", **how)
+    monkeypatch.setenv("MOOD", mood)
+    with open_campaign(tmp_path / "c", policy) as campaign:
+        campaign.judge("bmo(20)+aras/ehc")
+        late = [record for record in campaign.records if record.run.outcome == "timeout"]
+        assert len(late) == 3
+        assert {record.verdict for record in late} == {"UNKNOWN"}
+        assert len(campaign.records) == 8
+        replayed = campaign.replay()
+        assert replayed.ok, str(replayed)
+
+
+def test_a_run_that_is_cut_shows_no_decision_where_it_ends(folder: Path, task: Task) -> None:
+    """It meets no contradiction there, and a replay knows that."""
+    found = of_task(folder, task, "Optimal", pool=40, oracle="undo", max_steps=4)
+    ends: dict[tuple[int, ...], int] = {}
+    said: dict[tuple[int, ...], int] = {}
+    for record in found.records:
+        state = State(list(map(int, record.state)))
+        for operator in record.run.operators:
+            said[state.values] = operator
+            state = task.apply(state, operator)
+        if record.run.outcome == "cut":
+            ends[state.values] = record.number
+    place = next(own for own in ends if own in said)
+    with found._writing() as content, content.store.unit():
+        row = ContradictionRow(place, said[place], NO_ACTION, 2)
+        content.findings(task.name).add_contradictions([row])
+    found.resume()
+    assert found.summary.flaky
+    assert found.record(ends[place]).verdict != "FLAKY"
+    replayed = found.replay()
+    assert replayed.ok, str(replayed)
+
+
+def test_a_fault_is_none_of_another_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later session takes the better label where an earlier run has a fault, which was blamed on it, too."""
+    edges = [
+        edge("a", op("=", "x", 0), destination({"x": 1}, 0.5), destination({"x": 2}, 0.5)),
+        edge("a", op("=", "x", 1), destination({"x": 5})),
+        edge("b", op("=", "x", 1), destination({"x": 2})),
+        edge("a", op("=", "x", 2), destination({"x": 5})),
+        edge("b", op("=", "x", 2), destination({"x": 4})),
+    ]
+    model = jani.model([variable("x", bounded(0, 5), 0)], edges, prop=pa(op("=", "x", 5)))
+    monkeypatch.setenv("MOOD", "a")
+    how: dict[str, Any] = {"runs": 20, "batch": 1, "fuzz": "uniform-1"}
+    with run_campaign(jani.task(model), Turning(), out=tmp_path / "c", **how) as campaign:
+        assert campaign.summary.faults
+        monkeypatch.setenv("MOOD", "b")
+        with monkeypatch.context() as patched:
+            stop_at_confirm(patched, 0)
+            with pytest.raises(KeyboardInterrupt):
+                campaign.resume(runs=60)
+        replayed = campaign.replay()
+        assert replayed.ok, str(replayed)
+        campaign.resume()
+        assert campaign.summary.flaky
+        assert campaign.replay().ok

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.models.risk import weigh_risks
+from misstep.campaigns.risks import read_decisions
 from misstep.campaigns.rows import ContradictionRow
 from misstep.campaigns.testing import test as run_campaign
 from support import jani
@@ -59,9 +61,7 @@ def test_a_policy_that_does_otherwise_than_in_its_runs(
         risks = [record.run.risk for record in campaign.records]
         assert risks
         assert all(record.run.least_risk == (0, 0) for record in campaign.records)
-        said = any(
-            "answers differently than in its runs" in own for own in campaign.summary.remarks
-        )
+        said = any("answers differently than before" in own for own in campaign.summary.remarks)
         assert campaign.replay().report.problems == []
     assert all((own == (0, 1)) == (place is not None) for own in risks)
     assert said == (place is not None)
@@ -137,3 +137,82 @@ def test_a_risk_that_does_not_rest_on_a_contradiction_stays(tmp_path: Path) -> N
         before = [record.run.risk for record in campaign.records]
         contradicted(campaign, 5)  # where runs end
         assert [record.run.risk for record in campaign.records] == before
+
+
+BRANCHES = jani.model(
+    [variable("x", bounded(0, 20), 0)],
+    [
+        edge("a", op("=", "x", 0), *(destination({"x": x}, 0.1) for x in range(10, 20))),
+        edge("a", op("≥", "x", 10), destination({"x": 5}, 0.5), destination({"x": 6}, 0.5)),
+        edge("b", op("≥", "x", 10), destination({"x": 4})),
+        edge("a", op("=", "x", 6), destination({"x": 5}, 0.5), destination({"x": 4}, 0.5)),
+        edge("b", op("=", "x", 6), destination({"x": 4})),
+    ],
+    prop=pa(op("=", "x", 5)),
+)
+
+
+class Moody:
+    """Another session may decide otherwise in one state."""
+
+    def __call__(self, state: Any) -> str:
+        return os.environ["MOOD"] if state["x"] == 6 else "a"
+
+
+def test_risks_of_two_sessions_rest_on_the_same_decisions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No run shows the state where the policy has changed its mind, but risks rest on it."""
+    monkeypatch.setenv("MOOD", "a")
+    with run_campaign(
+        jani.task(BRANCHES), Moody(), out=tmp_path / "c", runs=3, fuzz="uniform-1", risk=True
+    ) as campaign:
+        assert all(record.run.risk != (0, 1) for record in campaign.records)
+        monkeypatch.setenv("MOOD", "b")
+        campaign.resume(runs=20)
+        assert {record.run.risk for record in campaign.records} == {(0, 1)}
+        assert {record.run.least_risk for record in campaign.records} == {(0, 0)}
+        assert {record.verdict for record in campaign.records} == {"BUG"}
+        assert campaign.replay().report.problems == []
+
+
+def test_decisions_are_kept_of_all_risks_or_of_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a contradiction among those that are not kept would leave the risks as they are."""
+    monkeypatch.setenv("MOOD", "a")
+    with run_campaign(
+        jani.task(BRANCHES), Moody(), out=tmp_path / "c", runs=3, fuzz="uniform-1", risk=True
+    ) as campaign:
+        findings = campaign._content.findings(campaign._content.task_names()[0])
+        assert read_decisions(findings)
+        for most, runs in ((0, 10), (20_000, 20)):
+            monkeypatch.setattr("misstep.campaigns.models.risk.LARGEST_CHAIN", most)
+            states = len(campaign.records)
+            campaign.resume(runs=runs)
+            assert len(campaign.records) > states
+            assert all(record.run.risk != (0, 1) for record in campaign.records)
+            assert read_decisions(campaign._content.findings(findings.name)) == []
+            assert campaign.replay().report.problems == []
+
+
+def test_a_run_is_contradicted_where_its_risk_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdicts on it are weighed again, like the risks."""
+    policy = Wavering()
+
+    def weighed(*given: Any) -> Any:
+        policy.wavers = frozenset([3])
+        try:
+            return weigh_risks(*given)
+        finally:
+            policy.wavers = frozenset()
+
+    monkeypatch.setattr("misstep.campaigns.models.work.weigh_risks", weighed)
+    with run_campaign(jani.task(WALK), policy, out=tmp_path / "c", runs=20, risk=True) as campaign:
+        assert campaign.summary.contradictions == 1
+        verdicts = {record.state[0]: record.verdict for record in campaign.records}
+        assert {verdicts[x] for x in range(4)} == {"FLAKY"}
+        assert {record.run.risk for record in campaign.records} == {(0, 1)}
+        assert campaign.replay().report.problems == []

@@ -31,6 +31,7 @@ from support.permitted import (
     everything,
     improving,
     mostly,
+    random_task,
     true_distance,
 )
 from support.tasks import generated_task, random_costs, sas, small_task
@@ -104,6 +105,27 @@ def test_a_policy_that_changes_its_mind_is_noticed() -> None:
         # Both are answers that were given: a contradiction by an answer on no run would be refused.
         assert (row.state, row.first, row.second) == (known.state, known.operators[0], other)
         assert findings.permitted()[0] == known
+
+
+def test_many_sets_that_differ_are_stored_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time all contradictions were read: minutes for some thousands."""
+    policy = SetPolicy(gripper(), RULE)
+    with run_campaign(policy.task, policy, **HOW) as found:
+        findings = found._content.findings(policy.task.name)
+        sets = findings.permitted()
+        reads = 0
+
+        def read() -> list[Any]:
+            nonlocal reads
+            reads += 1
+            return []
+
+        monkeypatch.setattr(findings, "contradictions", read)
+        with found._content.store.unit():
+            findings.add_permitted(own._replace(operators=(*own.operators, 99)) for own in sets)
+        monkeypatch.undo()
+        assert reads == 1
+        assert len(findings.contradictions()) == len(sets) > 1
 
 
 MOODY = """
@@ -356,3 +378,57 @@ def test_probabilities_are_enough() -> None:
     done = Task(sas([6], [3], [(0, 3)], FORK).encode(), name="done")
     (record,) = run_campaign(done, Draws(done, everything), pool=1, risk=True).records
     assert record.run.risk == (0, 0)
+
+
+def by_mood(task: Task, state: State, applicable: list[int]) -> list[int]:
+    """The best operators; in another session others, or an error in some states."""
+    best = improving(true_distance)(task, state, applicable)
+    if os.environ["MOOD"] == "good":
+        return best
+    number = sum(i * value for i, value in enumerate(state.values))
+    if number % 4 == 0 and os.environ["MOOD"] == "broken":
+        raise ValueError("no idea")
+    others = [own for own in applicable if own not in best]
+    return others if others and (number % 2 or os.environ["MOOD"] == "bad") else best
+
+
+@pytest.mark.parametrize("mood", ["bad", "broken"])
+@pytest.mark.parametrize("kind", [SetPolicy, DrawingPolicy])
+def test_another_session_that_permits_otherwise_is_a_contradiction(
+    kind: type[SetPolicy], mood: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """States stayed OPTIMAL, because runs that were asked about again are not asked a second time."""
+    monkeypatch.setenv("MOOD", "good")
+    policy = kind(gripper(), by_mood)
+    with run_campaign(policy.task, policy, out=tmp_path / "c", **HOW) as found:
+        optimal = [
+            own.id for own in found.records if own.verdict == "OPTIMAL" and own.run.operators
+        ]
+        assert len(optimal) > 10
+        monkeypatch.setenv("MOOD", mood)
+        found.judge("bmo(20)+aras/ehc")
+        assert {found.record(own).verdict for own in optimal} == {"FLAKY"}
+        replayed = found.replay()
+        assert replayed.ok, str(replayed)
+
+
+def test_an_interrupted_retest_has_recorded_what_is_permitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also along runs that the witnesses have not judged; a replay refused these runs."""
+    keep = Engine._keep
+
+    def interrupted(engine: Engine, run: Any, stage: Any, unit: Any, result: Any) -> None:
+        if unit.stage.startswith("judge"):
+            raise KeyboardInterrupt
+        keep(engine, run, stage, unit, result)
+
+    policy = SetPolicy(random_task(7), everything)
+    with run_campaign(policy.task, "random:1", pool=6, oracle="undo", patience=20) as old:
+        monkeypatch.setattr(Engine, "_keep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            old.retest(policy, out=tmp_path / "new", oracle="exact")
+    with open_campaign(tmp_path / "new", policy) as found:
+        assert len(found._content.findings(policy.task.name).runs()) > len(found.records)
+        replayed = found.replay()
+        assert replayed.ok, str(replayed)

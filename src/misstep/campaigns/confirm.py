@@ -267,11 +267,17 @@ class ConfirmStage(Stage):
         return Unit(self.findings.name, self.name, key, what, payload, process=process)
 
     def _weigh(self) -> list[Unit]:
-        """The unit that weighs, unless it was done with the same runs, verdicts and contradictions."""
-        runs, contradictions = self._runs(), self.findings.contradictions()
-        key = f"weigh {self.oracle}: {len(runs)} runs, {len(contradictions)} contradictions"
+        """The unit that weighs, unless it was done with the same runs, verdicts and contradictions.
+
+        It compares all runs. On a model, those through known states only have no verdict, but they show decisions, too.
+        """
+        states, everything = self.findings.states(), self.findings.runs()
+        judged = judged_runs(states, everything, self.findings.verdicts())
+        runs, contradictions = with_starts(states, everything), self.findings.contradictions()
+        count = f"{len(judged)} of {len(runs)} runs"
+        key = f"weigh {self.oracle}: {count}, {len(contradictions)} contradictions"
         done = key in self.findings.done(self.name)
-        if not runs or (done and not self._newly_confirmed(runs)):
+        if not judged or (done and not self._newly_confirmed(judged)):
             return []
         graphs, permitted = self._graphs(), self.findings.permitted_sets()
         payload = WeighPayload(
@@ -298,8 +304,7 @@ class ConfirmStage(Stage):
     def keep(self, unit: Unit, result: Result) -> None:
         if unit.job == "weigh":
             self._apply(result.content)
-            runs = unit.payload.runs
-            self.findings.mark_all_done(CONFIRMED, map(str, self._newly_confirmed(runs)))
+            self.findings.mark_all_done(CONFIRMED, map(str, self._newly_confirmed(self._runs())))
             return
         asked: Asked = result.content
         payload: AskPayload = unit.payload
@@ -351,12 +356,15 @@ class ConfirmStage(Stage):
 def judged_runs(
     states: Sequence[StateRow], runs: Sequence[RunRow], verdicts: Sequence[VerdictRow]
 ) -> list[tuple[Values, RunRow]]:
-    judged = {states[row.number].run: states[row.number].state for row in verdicts}
-    return [
-        (judged[run.number] if run.states is None else run.states[0], run)
-        for run in runs
-        if run.number in judged
-    ]
+    """The runs that a verdict rests on, each with its first state."""
+    judged = {states[row.number].run for row in verdicts}
+    return [own for own in with_starts(states, runs) if own[1].number in judged]
+
+
+def with_starts(states: Sequence[StateRow], runs: Sequence[RunRow]) -> list[tuple[Values, RunRow]]:
+    """Runs, each with its first state."""
+    starts = {row.run: row.state for row in states}
+    return [(starts[run.number] if run.states is None else run.states[0], run) for run in runs]
 
 
 def is_no_function(findings: Findings) -> bool:

@@ -78,6 +78,10 @@ def add_decisions(findings: Findings, rows: Iterable[DecisionRow]) -> None:
     findings.store.insert("decisions", encoded, "ignore")
 
 
+def forget_decisions(findings: Findings) -> None:
+    findings.store.execute("DELETE FROM decisions WHERE task = ?", findings.task)
+
+
 def read_risks(findings: Findings) -> dict[int, RiskRow]:
     """The risks by the number of the state."""
     where = findings.store.path
@@ -121,6 +125,7 @@ __all__ = [
     "RiskRow",
     "add_decisions",
     "add_risks",
+    "forget_decisions",
     "read_decisions",
     "read_risks",
     "risk_from_starts",

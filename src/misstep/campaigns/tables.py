@@ -308,6 +308,7 @@ class Findings:
         """Store permitted operators of states. A different second answer is a contradiction; the first one stays."""
         known = "SELECT operators FROM permitted WHERE task = ? AND state = ?"
         fresh = []
+        contradictions = []  # stored together, because each time all of them are read
         for row in dict.fromkeys(rows):
             encoded = row.encoded()
             found = self.store.rows(known, self.task, encoded[0])
@@ -319,9 +320,9 @@ class Findings:
                 # An operator of each set, and one of them not in the other set: both are answers that were given.
                 first = min(before - now or before, default=NO_ACTION)
                 second = min(now - before or now, default=NO_ACTION)
-                pair = (first, second)
-                self.add_contradictions([ContradictionRow(row.state, *pair, 2)])
+                contradictions.append(ContradictionRow(row.state, first, second, 2))
         self.store.insert("permitted", fresh)
+        self.add_contradictions(contradictions)
 
     def permitted(self) -> list[SetRow]:
         return self._read(SetRow.decoded, "permitted", "state")
@@ -373,7 +374,8 @@ class Findings:
         Any run may meet a new one, so no verdict counts until the runs are weighed again. A risk that rests on the
         decision in one of the states is computed again.
         """
-        known = {row.state for row in self.contradictions()}
+        rows = list(rows)
+        known = {row.state for row in self.contradictions()} if rows else set()
         encoded = [(self.task, *row.encoded()) for row in rows if row.state not in known]
         if not encoded:
             return

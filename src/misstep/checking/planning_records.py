@@ -486,7 +486,8 @@ def claim_of(text: object, costly_some: bool) -> Claim:
 
 
 def _decisions(run: StoredRun, followed: Followed) -> Decisions:
-    answers = [*followed.operators, STOPS.get(followed.outcome, run.named)]
+    last = STOPS.get(followed.outcome, run.named)  # where a run is cut or late there is no answer
+    answers = [*followed.operators] if last is None else [*followed.operators, last]
     return list(zip(followed.states, answers, strict=False))
 
 

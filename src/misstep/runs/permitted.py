@@ -124,24 +124,16 @@ class WorstCase(Policy):
         self._facts.setdefault(state, facts)
 
     def agrees(
-        self,
-        states: Sequence[State],
-        operators: Sequence[int],
-        outcome: str,
-        named: int | None,
-        facts: PermittedRuns,
+        self, states: Sequence[State], answers: Sequence[int], facts: PermittedRuns | None
     ) -> bool:
-        """Whether the policy permits this run, also how it ends, and has these facts in its first state, as far as
-        asking it here tells; what was recalled does not count."""
-        (id,) = self._explored(_rows(states[:1])).tolist()
-        if self._graph.facts(id) != (facts.closed, facts.least, facts.most):
+        """Whether asking the policy here leads to these choices, and to these facts in the first state if they are
+        known; what was recalled does not count."""
+        ids = self._explored(_rows(states[: max(1, len(answers))]))
+        known = None if facts is None else (facts.closed, facts.least, facts.most)
+        if known not in (None, self._graph.facts(int(ids[0]))):
             return False
-        known = {own.state: own.operators for own in self.sets(states)}
-        if outcome == "stuck" and known.get(states[-1]) != ():
-            return False
-        if outcome == "inapplicable" and named not in known.get(states[-1], ()):
-            return False
-        return all(op in known.get(state, ()) for state, op in zip(states, operators, strict=False))
+        choices: list[int] = self._graph.choices(ids)[: len(answers)].tolist()
+        return choices == list(answers)
 
     def sets(self, states: Sequence[State]) -> list[PermittedSet]:
         """The permitted operators of these states; goals and states without an answer are left out."""

@@ -42,8 +42,11 @@ def model_stages(
         if not lent:
             yield JudgeStage(findings, settings, oracle)
         yield ConfirmStage(findings, asking, oracle, settings.seed)
-    if settings.of_model.risk:
+    known = -1
+    while settings.of_model.risk and known != len(findings.contradictions()):
+        known = len(findings.contradictions())
         yield RiskStage(findings, asking.deterministic)
+        yield ConfirmStage(findings, asking, oracles[-1], settings.seed)  # what it has found
 
 
 class FuzzStage(Stage):
@@ -161,6 +164,7 @@ class JudgeStage(Stage):
                     fault is not None,
                     None if fault is None else fault.better,
                     None if fault is None else fault.outcome,
+                    None if fault is None else fault.decision,
                 )
         return known
 

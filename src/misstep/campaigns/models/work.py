@@ -54,6 +54,7 @@ class Known(NamedTuple):
     fault: bool | None
     better: int | None
     outcome: Values | None
+    decision: int | None = None  # the one that is a fault
 
 
 class JudgePayload(NamedTuple):
@@ -229,6 +230,11 @@ class ModelWork(Work):
                     known[step.state] = step
                 if step.fault is not None:
                     label = self.task.label_id(step.label)
+                    earlier = payload.known.get(step.state)
+                    if earlier is not None and earlier.decision not in (None, label):
+                        first = earlier.decision
+                        contradictions.append(ContradictionRow(step.state, first, label, 2))
+                        continue
                     faults.append(
                         FaultRow(
                             row.number,

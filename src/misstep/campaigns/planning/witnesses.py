@@ -161,11 +161,11 @@ def judge_by_witnesses(
         runs.append(run)
         cost = cost_of(run, costly_some=bench.costly_some)
         verdict = read_verdict(bench.bounds, state, cost, bench.objective)
+        sets.update(dict.fromkeys(work.sets_of(trace, verdict)))
         fixed = member.number in payload.bugs and _matches(verdict, float(enough[place]))
         if not verdict.is_decided and not (fixed and payload.settle_fixed):
             continue
         bench.check_run(verdict, trace, named, None)
-        sets.update(dict.fromkeys(work.sets_of(trace, verdict)))
         at = perf_counter() - began
         row = verdict_row(work.task, member.number, payload.oracle, LENT_ROUND, verdict, None, at)
         verdicts.append(row._replace(source=SOURCE, seconds=perf_counter() - started))

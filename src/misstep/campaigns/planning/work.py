@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from misstep.campaigns.confirm import AskPayload
+from misstep.campaigns.confirm import AskPayload, answers_of
 from misstep.campaigns.planning.confirm import ask_again, contradiction, run_again, weigh_runs
 from misstep.campaigns.planning.payloads import (
     BlamePayload,
@@ -70,9 +70,9 @@ from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.witness import check_witness
 from misstep.oracles.workbench import Workbench, read_verdict
 from misstep.policies.load import load_policy
-from misstep.policies.policy import Policy
+from misstep.policies.policy import FAILED, TIMED_OUT, Policy
 from misstep.runs.make import make_runner
-from misstep.runs.permitted import WorstCase
+from misstep.runs.permitted import PermittedRuns, WorstCase
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
@@ -264,19 +264,16 @@ class PlanningWork(Work):
             marks.append(perf_counter())
         for place, (member, tested) in enumerate(zip(members, loop.settle(), strict=True)):
             verdict = tested.verdict
-            if not self._is_of_this_policy(bench, verdict, member):
-                assert member.run is not None
-                runs.append(member.run)
-                verdicts.append(
-                    VerdictRow(member.number, chunk.oracle, chunk.round, "UNKNOWN", lower=0)
-                )
-                continue
             trace = bench.trace(verdict.state)
             facts = bench.permitted(verdict.state)
-            runs.append(run_row(member.number, trace, bench.named(trace), run_seconds, facts))
-            sets.update(dict.fromkeys(self.sets_of(trace, verdict)))
-            # A verdict that follows from other states takes time, too.
-            seconds = marks[place + 1] - marks[place]
+            run = run_row(member.number, trace, bench.named(trace), run_seconds, facts)
+            kept = member.run or run
+            if self._is_as_before(bench, verdict, trace, run, member, sets):
+                sets.update(dict.fromkeys(self.sets_of(trace, verdict)))
+            else:
+                state, cost = verdict.state, cost_of(kept, costly_some=self.own.costly_some)
+                verdict = read_verdict(BoundStore(self.task), state, cost, bench.objective)
+            runs.append(kept)
             row = verdict_row(
                 self.task,
                 member.number,
@@ -286,11 +283,8 @@ class PlanningWork(Work):
                 _function(bench.dominance) if verdict.derivation else None,
                 tested.at,
             )
-            other = contradiction(self.task, member.state, member.run, runs[-1])
-            if other and not self.runner.policy.set_valued:
-                self._contradictions.append(other)
-                row = VerdictRow(member.number, chunk.oracle, chunk.round, "UNKNOWN", lower=0)
-            verdicts.append(row._replace(seconds=seconds))
+            # A verdict that follows from other states takes time, too.
+            verdicts.append(row._replace(seconds=marks[place + 1] - marks[place]))
             limits += [f"a search stopped at a limit: {limit}" for limit in verdict.limits]
             limits += verdict.problems
         if self.own.isolate:
@@ -373,7 +367,8 @@ class PlanningWork(Work):
             now = self._read_again(bounds, row, run, before, dominance, at, sets)
             if now is not None:
                 verdicts.append(now)
-        return Judged((), tuple(verdicts), snapshot(bounds, given), tuple(sets)), (), ()
+        said, self._contradictions = tuple(self._contradictions), []
+        return Judged((), tuple(verdicts), snapshot(bounds, given), tuple(sets), said), (), ()
 
     def _read_again(
         self,
@@ -398,9 +393,10 @@ class PlanningWork(Work):
         try:
             self._check(verdict, trace, run, dominance)
         except MisstepError:
-            if self._agrees(trace, run):
+            if self._agrees(trace, run, runs_of(run)):
                 raise
-            return None  # the policy contradicts itself, which is found when it is asked again
+            self._note_change(trace, run, sets)
+            return None
         if run.permitted is not None:
             sets.update(dict.fromkeys(self.sets_of(trace, verdict)))
         decided = before.verdict != "UNKNOWN"
@@ -411,25 +407,50 @@ class PlanningWork(Work):
             seconds=before.seconds,
         )
 
-    def _is_of_this_policy(self, bench: Workbench, verdict: Verdict, member: ChunkState) -> bool:
-        """Check a verdict; false if it rests on an earlier run that a set-valued policy does not permit any more."""
+    def _is_as_before(
+        self,
+        bench: Workbench,
+        verdict: Verdict,
+        trace: Trace,
+        run: RunRow,
+        member: ChunkState,
+        sets: dict[SetRow, None],
+    ) -> bool:
+        """Check a verdict; false if it rests on what the policy did in another session and does not do any more."""
+        before = member.run
+        if before and (before.operators, before.outcome) != (run.operators, run.outcome):
+            other = contradiction(self.task, member.state, before, run)
+            self._contradictions += [] if other is None else [other]
+            return False
         try:
             bench.check(verdict)
         except MisstepError:
             # The run here follows what was recalled of earlier runs, also of those from other states.
-            if member.run is None or self._agrees(bench.trace(verdict.state), member.run):
+            if self._agrees(trace, run, None if before is None else runs_of(before)):
                 raise
+            self._note_change(trace, run, sets)
             return False
         return True
 
-    def _agrees(self, trace: Trace, run: RunRow) -> bool:
-        """Whether a set-valued policy permits here what it permitted in the process that ran it."""
-        known, policy = runs_of(run), self.runner.policy
-        if known is None or not isinstance(policy, WorstCase):
+    def _agrees(self, trace: Trace, run: RunRow, facts: PermittedRuns | None) -> bool:
+        """Whether a set-valued policy chooses here what it chose in the process that ran it."""
+        policy = self.runner.policy
+        if not isinstance(policy, WorstCase):
             return True
+        late = [TIMED_OUT] if run.outcome == "timeout" else []
         # The trace follows what was recalled, so that it may end as the run did.
-        named = self.runner.named(trace)
-        return policy.agrees(trace.states, trace.operators, trace.outcome, named, known)
+        return policy.agrees(trace.states, [*answers_of(run), *late], facts)
+
+    def _note_change(self, trace: Trace, run: RunRow, sets: dict[SetRow, None]) -> None:
+        """What a set-valued policy says now along a run that it does not permit any more."""
+        policy = self.runner.policy
+        assert isinstance(policy, WorstCase)
+        sets.update(dict.fromkeys(map(set_row, policy.sets(trace.states))))
+        answers = answers_of(run)
+        now = policy.decide(values_of(trace.states[: max(1, len(answers))])).operators.tolist()
+        for state, first, second in zip(trace.states, answers, now, strict=False):
+            if second in (FAILED, TIMED_OUT) and second != first:
+                self._contradictions.append(ContradictionRow(state.values, first, second, 2))
 
     def _check(
         self, verdict: Verdict, trace: Trace, run: RunRow, dominance: Dominance | str | None
