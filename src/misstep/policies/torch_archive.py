@@ -17,7 +17,8 @@ from misstep.policies.archives import archive_of
 from misstep.policies.torch_pickle import Foreign, Machine
 
 MAX_PARTS = 1_000_000
-MAX_TENSORS = 65_536
+MAX_TENSORS = 4_096  # of all networks in a file
+MAX_NAME = 250  # letters of the name of a tensor
 MAX_DEPTH = 8  # of dictionaries in dictionaries
 Tensors = dict[str, NDArray[np.float64]]
 
@@ -60,6 +61,7 @@ def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
         keys, value = waiting.pop()
         name = ".".join(map(str, keys))
         if isinstance(value, np.ndarray):
+            check_name(name, where, kind)
             if name in found:  # one of them would be left out
                 raise InputFormatError(
                     f"two tensors are called {name[:60]!r}", where=where, expected=kind
@@ -83,6 +85,16 @@ def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
         raise InputFormatError("this is not a state dict", where=where, expected=kind)
     _check_numbers(found, where, kind, max_bytes)
     return {name: np.array(tensor, dtype=np.float64) for name, tensor in found.items()}
+
+
+def check_name(name: str, where: str, kind: str) -> None:
+    """Refuse a name that it would take long to compare with all others."""
+    if len(name) > MAX_NAME:
+        raise InputFormatError(
+            f"a tensor has a name of {len(name):,} letters",
+            where=where,
+            expected=f"{kind}, with names of at most {MAX_NAME} letters",
+        )
 
 
 def foreign(value: Foreign, where: str) -> NoReturn:
@@ -137,4 +149,12 @@ def _unpack(archive: zipfile.ZipFile, where: str, kind: str) -> Any:
     return Machine(storage).run(archive.read(pickles[0]))
 
 
-__all__ = ["Tensors", "foreign", "read_checkpoint", "read_state_dict", "tensors_of"]
+__all__ = [
+    "MAX_TENSORS",
+    "Tensors",
+    "check_name",
+    "foreign",
+    "read_checkpoint",
+    "read_state_dict",
+    "tensors_of",
+]
