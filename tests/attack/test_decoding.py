@@ -298,6 +298,7 @@ def tensor(*shape: int) -> bytes:
     return TENSOR + stored(b"HalfStorage", 4) + b"QK\0" + sizes + sizes + b"\x89NtR"
 
 
+SHARED = 64  # tensors of a megabyte that are one
 PICKLES = {
     # Each makes something large of what exists once, many times.
     "numbers": stored(b"BFloat16Storage", 2**19) + b"q\x00(" + b"h\x00Q" * TIMES + b"l",
@@ -324,6 +325,22 @@ PICKLES = {
         + b"u"
         for level in range(7)
     ),
+    "shared": b"}("
+    + text(b"0.weight")
+    + TENSOR
+    + stored(b"HalfStorage", 2**19)
+    + b"QK\0"
+    + b"("
+    + long_number(1024)
+    + long_number(512)
+    + b"t"
+    + b"("
+    + long_number(512)
+    + long_number(1)
+    + b"t"
+    + b"\x89NtRq\x00"
+    + b"".join(text(b"%d.weight" % i) + b"h\x00" for i in range(1, SHARED))
+    + b"u",
     "itself": b"}q\x00" + text(b"model") + b"h\x00s",
     "digits": b"}\x8b" + struct.pack("<i", 8192) + b"\x01" * 8192 + b"Ns",
     "nothing": b"}" + text(b"0.weight") + tensor(2**40, 0) + b"s",
@@ -340,6 +357,17 @@ def test_small_pickles_of_large_things(name: str, tmp_path: Path) -> None:
     assert len(buffer.getvalue()) < 2**14
     (tmp_path / "x.pt").write_bytes(buffer.getvalue())
     with pytest.raises(MisstepError):
+        load_network(tmp_path / "x.pt")
+
+
+def test_tensors_that_are_larger_than_their_file(tmp_path: Path) -> None:
+    """Kilobytes in an archive, or one tensor with many names, took gigabytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/data.pkl", b"\x80\x04" + PICKLES["shared"] + b".")
+        archive.writestr("a/data/0", bytes(2**20))
+    (tmp_path / "x.pt").write_bytes(buffer.getvalue())
+    with pytest.raises(MisstepError, match="larger than the file that holds them"):
         load_network(tmp_path / "x.pt")
 
 

@@ -18,6 +18,7 @@ from misstep.policies.torch_pickle import Foreign, Machine
 
 MAX_PARTS = 1_000_000
 MAX_TENSORS = 4_096  # of all networks in a file
+MAX_TIMES, MAX_REST = 8, 2**20  # all tensors together may have as many times the bytes of the file
 MAX_NAME = 250  # letters of the name of a tensor
 MAX_DEPTH = 8  # of dictionaries in dictionaries
 Tensors = dict[str, NDArray[np.float64]]
@@ -46,10 +47,11 @@ def read_checkpoint(content: bytes, where: str, kind: str, max_bytes: int) -> An
 
 def read_state_dict(content: bytes, where: str, kind: str, max_bytes: int) -> Tensors:
     """The tensors of a state dict by name, in double precision; `kind` says what was hoped for."""
-    return tensors_of(read_checkpoint(content, where, kind, max_bytes), where, kind, max_bytes)
+    stored = read_checkpoint(content, where, kind, max_bytes)
+    return tensors_of(stored, where, kind, len(content))
 
 
-def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
+def tensors_of(stored: Any, where: str, kind: str, file_bytes: int) -> Tensors:
     """The tensors of a dictionary, and of dictionaries in it, by their names joined with dots.
 
     Numbers and texts are passed over: parameters of a network are always tensors.
@@ -83,7 +85,7 @@ def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
             raise InputFormatError(what, where=where, expected=kind)
     if not found:
         raise InputFormatError("this is not a state dict", where=where, expected=kind)
-    _check_numbers(found, where, kind, max_bytes)
+    _check_numbers(found, where, kind, file_bytes)
     return {name: np.array(tensor, dtype=np.float64) for name, tensor in found.items()}
 
 
@@ -108,9 +110,10 @@ def foreign(value: Foreign, where: str) -> NoReturn:
     )
 
 
-def _check_numbers(found: dict[str, NDArray[Any]], where: str, kind: str, max_bytes: int) -> None:
-    if sum(tensor.size for tensor in found.values()) > max_bytes // 4:
-        raise UnsupportedError(  # many tensors may show the same numbers
+def _check_numbers(found: dict[str, NDArray[Any]], where: str, kind: str, file_bytes: int) -> None:
+    # PyTorch does not compress, and few tensors show the same numbers as others.
+    if sum(tensor.nbytes for tensor in found.values()) > MAX_TIMES * file_bytes + MAX_REST:
+        raise UnsupportedError(
             "the tensors are larger than the file that holds them", where=where, expected=kind
         )
     for name, tensor in found.items():

@@ -50,7 +50,7 @@ def decode_torch(content: bytes, where: str, declared: Declaration) -> MlpWeight
     stored = read_checkpoint(content, where, TORCH, MAX_BYTES)
     named = stored.get("activation") if isinstance(stored, dict) else None
     weights = stored if declared.part is not None else unwrapped(stored)
-    tensors = tensors_of(weights, where, TORCH, MAX_BYTES)
+    tensors = tensors_of(weights, where, TORCH, len(content))
     if declared.golden is None and declared.layers is None:
         _check_stored_order(chosen(tensors, declared.part, where), where)
     return _network(tensors, where, TORCH, with_named(declared, named, where))
