@@ -33,6 +33,11 @@ def test_in_words() -> None:
     assert in_words(ValueError("no such block")) == "ValueError: no such block"
 
 
+def test_a_text_of_megabytes_is_cut() -> None:
+    """`misstep run` prints what the policy says."""
+    assert in_words(ValueError("x" * 10**6)) == "ValueError: " + "x" * 1988 + "..."
+
+
 @pytest.mark.parametrize("second", [RuntimeError, SystemExit, KeyboardInterrupt, MemoryError])
 def test_a_text_that_raises(second: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stops, "_marked", True)

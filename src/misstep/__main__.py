@@ -80,10 +80,11 @@ def main() -> None:
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
         _report(code)
-        if _has_threads():
-            from misstep.kept import leave
+        from misstep.kept import end_in_time, leave
 
+        if _has_threads():
             leave(code)
+        end_in_time(code)
         raise
     except KeyboardInterrupt:
         if not quiet:

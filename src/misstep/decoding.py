@@ -184,11 +184,11 @@ def _depth(text: str) -> int:
     """How deeply lists and objects are nested."""
     import numpy as np
 
-    letters = np.frombuffer(_STRINGS.sub("", text).encode("utf-32-le", "replace"), np.uint32)
+    letters = np.frombuffer(_STRINGS.sub("", text).encode("ascii", "replace"), np.uint8)
     opening = (letters == ord("[")) | (letters == ord("{"))
     closing = (letters == ord("]")) | (letters == ord("}"))
-    steps = opening.astype(np.int32) - closing
-    return int(np.cumsum(steps).max(initial=0))
+    steps = opening.astype(np.int8) - closing
+    return int(np.cumsum(steps[opening | closing], dtype=np.int32).max(initial=0))
 
 
 def whole_number(text: str, limit: int = 2**64) -> int | None:

@@ -36,6 +36,13 @@ def reason(error: OSError) -> str:
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
+def of_system(error: OSError) -> InputFileError:
+    """An error of the operating system that nobody has put into words where it was raised."""
+    if error.filename is None:  # the error is about a stream, or the disk is full
+        return InputFileError(f"cannot write: {reason(error)}")
+    return InputFileError(reason(error), where=str(error.filename))
+
+
 def refuse_link(path: Path, *, only_read: bool = False) -> None:
     """Raise an error if the path is a symbolic link, or a file with further hard links.
 
@@ -280,6 +287,7 @@ __all__ = [
     "is_there",
     "not_following",
     "not_waiting",
+    "of_system",
     "open_inside",
     "read_bytes",
     "reason",

@@ -26,6 +26,7 @@ from typing import IO, Any, NoReturn
 
 _PROGRAM = os.path.abspath(__file__)
 _PATIENCE = 2.0  # seconds for the keeper to end everything; then its group is killed
+LATE = 5.0  # seconds for a process to end, once all is said
 _SET_DEATH_SIGNAL = 1
 _SET_SUBREAPER = 36
 # The first statement of our `python -c` programs. Without it Python would import from the current folder first, and run
@@ -137,6 +138,7 @@ def leave(code: int) -> NoReturn:
     """End this process as `sys.exit` does, but without waiting for threads: those of a policy may never end."""
     import atexit
 
+    end_in_time(code)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -146,6 +148,23 @@ def leave(code: int) -> NoReturn:
 
         ctypes.CDLL(None).fflush(None)  # what native code of a policy has printed
     os._exit(code)
+
+
+def end_in_time(code: int) -> None:
+    """From here on, this process ends within `LATE` seconds.
+
+    What a policy has registered with `atexit` may take for ever. Python would also wait for the processes that it has
+    started with `multiprocessing`, which end here.
+    """
+    import threading
+
+    late = threading.Timer(LATE, os._exit, (code,))
+    late.daemon = True
+    with contextlib.suppress(RuntimeError):  # a policy allows no further threads
+        late.start()
+    processes = sys.modules.get("multiprocessing.process")
+    for child in processes.active_children() if processes is not None else ():
+        child.kill()
 
 
 def _prctl(option: int, value: int) -> None:
@@ -290,6 +309,7 @@ __all__ = [
     "Kept",
     "adopt_orphans",
     "end_children",
+    "end_in_time",
     "end_with_parent",
     "leave",
     "not_from_here",

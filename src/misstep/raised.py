@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from misstep.stops import ends_work
 
+MOST_LETTERS = 2000
+
 
 def in_words(error: BaseException) -> str:
-    """The kind of an exception and its text."""
+    """The kind of an exception and its text, cut at about one screen."""
     try:
-        return f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}"
+        return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}..."
     except BaseException as second:
         if isinstance(second, KeyboardInterrupt) and ends_work(second):
             raise

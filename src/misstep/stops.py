@@ -4,7 +4,9 @@ A policy can raise `KeyboardInterrupt`, or send a signal to its own process. Tha
 taken for Ctrl-C, a script would believe that somebody has stopped the campaign, and nothing would be recorded.
 
 Python swallows what is raised in a finalizer (`__del__`, the callback of a weak reference): it prints a traceback, and
-the work goes on. So a request to stop that came to such a place is made again once the finalizer has ended.
+the work goes on. So a request to stop that came to such a place is made again once the finalizer has ended. It makes a
+`RuntimeError` of what is raised in `__set_name__`, while a class is made (until 3.11). A request that comes there is
+made again as well.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ import signal
 import sys
 import threading
 from time import monotonic, sleep
+from types import FrameType
 from typing import Any
 
 ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
 HEARD = 0.5  # seconds within which a signal for all our processes has reached the parent as well
-SOON = 1e-4  # seconds until a request is made again that a finalizer has swallowed
+SOON = 1e-4  # seconds until a request is made again that would be swallowed
 
 _marked = False
 _told: mmap.mmap | None = None
@@ -51,12 +54,16 @@ def _make_again() -> None:
         while True:
             try:
                 _last = -1.0
-                threading.Timer(SOON, os.kill, (os.getpid(), _number)).start()
+                _again(_number)
                 return
             except Stopped:  # it came before the end of this hook, which would swallow it, too
                 continue
 
     sys.unraisablehook = hook
+
+
+def _again(number: int) -> None:
+    threading.Timer(SOON, os.kill, (os.getpid(), number)).start()
 
 
 def ends_work(error: BaseException) -> bool:
@@ -75,7 +82,7 @@ def heard_by(told: mmap.mmap) -> None:
     _told = told
 
 
-def interrupt_once(number: int, _: object) -> None:
+def interrupt_once(number: int, frame: FrameType | None) -> None:
     """The handler of Ctrl-C and of requests to end. After each, it ignores further ones for a moment."""
     global _last, _number
     if not _is_told():
@@ -83,8 +90,17 @@ def interrupt_once(number: int, _: object) -> None:
         raise KeyboardInterrupt
     now = monotonic()
     if now - _last >= ONCE:
+        if _names_a_member(frame):
+            _again(number)
+            return
         _last, _number = now, number
         raise Stopped
+
+
+def _names_a_member(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_name != "__set_name__":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _is_told() -> bool:

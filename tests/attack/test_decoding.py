@@ -232,7 +232,7 @@ def test_tensors_beyond_counting(tmp_path: Path) -> None:
     entry = {"dtype": "F32", "shape": [0, 0], "data_offsets": [0, 0]}
     many = {f"{i}.weight": entry for i in range(50_000)}
     deep = {"a.weight": {**entry, "shape": [10**17] * 100_000}}
-    digits = {"9" * 5000 + ".weight": {**entry, "shape": [1, 1], "data_offsets": [0, 4]}}
+    digits = {"9" * 200 + ".weight": {**entry, "shape": [1, 1], "data_offsets": [0, 4]}}
     for tensors, what in ((many, "50,000 tensors"), (deep, "the shape"), (digits, None)):
         (tmp_path / "x.safetensors").write_bytes(safetensors(tensors, bytes(4)))
         if what is None:
@@ -240,6 +240,28 @@ def test_tensors_beyond_counting(tmp_path: Path) -> None:
             continue
         with pytest.raises(InputFormatError, match=what):
             load_network(tmp_path / "x.safetensors")
+
+
+def test_long_names_of_tensors(tmp_path: Path) -> None:
+    """Layers are put in order by the numbers in their names, which took minutes for a megabyte."""
+    entries = {
+        f"{'1a' * 500}.{i}.weight": {"dtype": "F32", "shape": [1, 1], "data_offsets": [i, i + 4]}
+        for i in range(0, 16, 4)
+    }
+    (tmp_path / "x.safetensors").write_bytes(safetensors(entries, bytes(16)))
+    with pytest.raises(InputFormatError, match="a name of 1,009 letters"):
+        load_network(tmp_path / "x.safetensors")
+
+
+def test_json_in_an_agent(tmp_path: Path) -> None:
+    """Megabytes of it take gigabytes of memory, and kilobytes in the archive."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("data", b"[" + b"{}," * (2**24 // 3) + b"{}]")
+        archive.writestr("policy.pth", agents.state_dict(agents.actor([3, 2])))
+    (tmp_path / "x.zip").write_bytes(buffer.getvalue())
+    with pytest.raises(InputFormatError, match="more than 16,777,216 bytes"):
+        read_agent(tmp_path / "x.zip")
 
 
 def test_a_torch_file_of_repeated_numbers(tmp_path: Path) -> None:
@@ -276,6 +298,7 @@ def tensor(*shape: int) -> bytes:
     return TENSOR + stored(b"HalfStorage", 4) + b"QK\0" + sizes + sizes + b"\x89NtR"
 
 
+SHARED = 64  # tensors of a megabyte that are one
 PICKLES = {
     # Each makes something large of what exists once, many times.
     "numbers": stored(b"BFloat16Storage", 2**19) + b"q\x00(" + b"h\x00Q" * TIMES + b"l",
@@ -293,6 +316,31 @@ PICKLES = {
     + tensor(1, 1)
     + b"\x85R"
     + b"u",
+    "long names": b"}q\x00("
+    + b"".join(text(bytes([97 + i]) + b"1a" * 450 + b".weight") + tensor(1, 1) for i in range(4))
+    + b"u"
+    + b"".join(
+        b"h%c0}q%c(" % (level, level + 1)
+        + b"".join(text(bytes([97 + i]) + b"1a" * 450) + b"h%c" % level for i in range(4))
+        + b"u"
+        for level in range(7)
+    ),
+    "shared": b"}("
+    + text(b"0.weight")
+    + TENSOR
+    + stored(b"HalfStorage", 2**19)
+    + b"QK\0"
+    + b"("
+    + long_number(1024)
+    + long_number(512)
+    + b"t"
+    + b"("
+    + long_number(512)
+    + long_number(1)
+    + b"t"
+    + b"\x89NtRq\x00"
+    + b"".join(text(b"%d.weight" % i) + b"h\x00" for i in range(1, SHARED))
+    + b"u",
     "itself": b"}q\x00" + text(b"model") + b"h\x00s",
     "digits": b"}\x8b" + struct.pack("<i", 8192) + b"\x01" * 8192 + b"Ns",
     "nothing": b"}" + text(b"0.weight") + tensor(2**40, 0) + b"s",
@@ -309,6 +357,17 @@ def test_small_pickles_of_large_things(name: str, tmp_path: Path) -> None:
     assert len(buffer.getvalue()) < 2**14
     (tmp_path / "x.pt").write_bytes(buffer.getvalue())
     with pytest.raises(MisstepError):
+        load_network(tmp_path / "x.pt")
+
+
+def test_tensors_that_are_larger_than_their_file(tmp_path: Path) -> None:
+    """Kilobytes in an archive, or one tensor with many names, took gigabytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/data.pkl", b"\x80\x04" + PICKLES["shared"] + b".")
+        archive.writestr("a/data/0", bytes(2**20))
+    (tmp_path / "x.pt").write_bytes(buffer.getvalue())
+    with pytest.raises(MisstepError, match="larger than the file that holds them"):
         load_network(tmp_path / "x.pt")
 
 

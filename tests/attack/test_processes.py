@@ -342,6 +342,55 @@ def test_a_thread_of_a_policy_does_not_keep_a_command(tmp_path: Path, words: tup
     assert done.returncode == 1, done.stderr
 
 
+ENDLESS = {
+    "a function": "import atexit, time\natexit.register(time.sleep, 600)\n",
+    "a process": """
+import multiprocessing, time
+multiprocessing.get_context("fork").Process(target=time.sleep, args=(600,)).start()
+""",
+}
+
+
+@pytest.mark.parametrize("code", ENDLESS.values(), ids=list(ENDLESS))
+def test_what_a_policy_does_at_the_end_does_not_keep_a_command(tmp_path: Path, code: str) -> None:
+    generate("gripper", balls=1).write(tmp_path / "task")
+    (tmp_path / "ends.py").write_text(f"{code}\ndef act(state): return state.actions[0]\n")
+    soon = "import sys; from misstep import __main__, kept; kept.LATE = 0.1; __main__.main()"
+    command = [sys.executable, "-c", soon, "run", str(tmp_path / "task")]
+    command += ["--policy", f"python:{tmp_path / 'ends.py'}:act"]
+    done = subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, timeout=PATIENCE
+    )
+    assert done.returncode == 1, done.stderr
+
+
+def test_leaving_takes_its_time_and_no_more() -> None:
+    code = "import atexit, time; from misstep import kept; kept.LATE = 0.1; atexit.register(time.sleep, 600); "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}kept.leave(7)"], timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 7
+
+
+STOPPED = """
+import os, signal
+def act(state):
+    open({file!r}, "w").close()
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_the_user_ends_a_process_that_was_stopped(tmp_path: Path) -> None:
+    generate("gripper", balls=1).write(tmp_path / "task")
+    (tmp_path / "stops.py").write_text(STOPPED.format(file=str(tmp_path / "asked")))
+    command = [sys.executable, "-m", "misstep", "census", str(tmp_path / "task")]
+    command += ["--policy", f"python:{tmp_path / 'stops.py'}:act"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert until((tmp_path / "asked").exists)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(PATIENCE) == 23
+
+
 # -- what goes away during a run --------------------------------------------------------------------
 
 

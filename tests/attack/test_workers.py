@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 from pathlib import Path
 from typing import cast
@@ -11,7 +12,7 @@ import pytest
 from misstep.campaigns.cluster.jobs import PROTOCOL, Done, Late, unpacked
 from misstep.campaigns.cluster.link import Link
 from misstep.campaigns.cluster.parcels import Job, Parcel
-from misstep.campaigns.workers import Lost
+from misstep.campaigns.workers import Lost, sendable
 from misstep.errors import InputFileError, ToolError
 from misstep.experiments.kinds.repeats import kept
 
@@ -44,3 +45,10 @@ def test_a_training_with_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     result = {"files": {"x" * 300 + "/y": ""}, "place": "", "summary": {}}
     with pytest.raises(InputFileError, match="cannot write a file of a training"):
         kept(tmp_path, result)
+
+
+def test_errors_of_the_system() -> None:
+    """As in the process of the command: such an error is not internal."""
+    told = sendable(OSError(errno.EMFILE, "Too many open files", "x.py"))
+    assert isinstance(told, InputFileError)
+    assert str(told) == "x.py: this process has too many open files (ulimit -n)"

@@ -44,7 +44,7 @@ from misstep.campaigns.process import (
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
-from misstep.files import reason
+from misstep.files import of_system, reason
 from misstep.kept import NOT_FROM_HERE, leave
 from misstep.policies.service import share
 from misstep.raised import in_words
@@ -482,6 +482,8 @@ def _outcome(connection: Connection, worker: Worker) -> Any:
 
 
 def sendable(error: Exception) -> Exception:
+    if isinstance(error, OSError):
+        return of_system(error)
     return MisstepError(
         f"internal error: {in_words(error)}",
         hint="please report it, with the output of the same command and --jobs 1 --debug",

@@ -24,13 +24,12 @@ from misstep.cli.plain import plain_output
 from misstep.cli.verbs import KEPT_BY_SHELL, RootGroup, show_help
 from misstep.cli.wording import as_typed, plain_usage, refuse_unreadable
 from misstep.errors import (
-    InputFileError,
     Interrupted,
     MemoryLimitError,
     MisstepError,
     UsageError,
 )
-from misstep.files import reason
+from misstep.files import of_system
 from misstep.raised import in_words
 from misstep.stops import interrupt_once
 
@@ -207,11 +206,9 @@ def _guarded(
     except OSError as problem:
         if debug:
             raise
-        if problem.filename is None:  # the error is about a stream, or the disk is full
-            error = InputFileError(f"cannot write: {reason(problem)}")
+        error = of_system(problem)
+        if problem.filename is None:
             close_output()
-        else:
-            error = InputFileError(reason(problem), where=str(problem.filename))
     except Exception as problem:
         if debug:
             raise

@@ -108,6 +108,8 @@ def _wait(worker: int, stop: mmap.mmap) -> int:
             # Forward a signal that a process sent. When a terminal closes, only its first process gets the signal.
             if info.si_code <= 0 or info.si_signo == signal.SIGHUP:
                 os.kill(worker, info.si_signo)
+            if info.si_signo in _STOPS:
+                os.kill(worker, signal.SIGCONT)  # a process that was stopped hears nothing
             continue
         while True:
             try:

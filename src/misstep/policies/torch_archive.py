@@ -17,7 +17,9 @@ from misstep.policies.archives import archive_of
 from misstep.policies.torch_pickle import Foreign, Machine
 
 MAX_PARTS = 1_000_000
-MAX_TENSORS = 65_536
+MAX_TENSORS = 4_096  # of all networks in a file
+MAX_TIMES, MAX_REST = 8, 2**20  # all tensors together may have as many times the bytes of the file
+MAX_NAME = 250  # letters of the name of a tensor
 MAX_DEPTH = 8  # of dictionaries in dictionaries
 Tensors = dict[str, NDArray[np.float64]]
 
@@ -45,10 +47,11 @@ def read_checkpoint(content: bytes, where: str, kind: str, max_bytes: int) -> An
 
 def read_state_dict(content: bytes, where: str, kind: str, max_bytes: int) -> Tensors:
     """The tensors of a state dict by name, in double precision; `kind` says what was hoped for."""
-    return tensors_of(read_checkpoint(content, where, kind, max_bytes), where, kind, max_bytes)
+    stored = read_checkpoint(content, where, kind, max_bytes)
+    return tensors_of(stored, where, kind, len(content))
 
 
-def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
+def tensors_of(stored: Any, where: str, kind: str, file_bytes: int) -> Tensors:
     """The tensors of a dictionary, and of dictionaries in it, by their names joined with dots.
 
     Numbers and texts are passed over: parameters of a network are always tensors.
@@ -60,6 +63,7 @@ def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
         keys, value = waiting.pop()
         name = ".".join(map(str, keys))
         if isinstance(value, np.ndarray):
+            check_name(name, where, kind)
             if name in found:  # one of them would be left out
                 raise InputFormatError(
                     f"two tensors are called {name[:60]!r}", where=where, expected=kind
@@ -81,8 +85,18 @@ def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
             raise InputFormatError(what, where=where, expected=kind)
     if not found:
         raise InputFormatError("this is not a state dict", where=where, expected=kind)
-    _check_numbers(found, where, kind, max_bytes)
+    _check_numbers(found, where, kind, file_bytes)
     return {name: np.array(tensor, dtype=np.float64) for name, tensor in found.items()}
+
+
+def check_name(name: str, where: str, kind: str) -> None:
+    """Refuse a name that it would take long to compare with all others."""
+    if len(name) > MAX_NAME:
+        raise InputFormatError(
+            f"a tensor has a name of {len(name):,} letters",
+            where=where,
+            expected=f"{kind}, with names of at most {MAX_NAME} letters",
+        )
 
 
 def foreign(value: Foreign, where: str) -> NoReturn:
@@ -96,9 +110,10 @@ def foreign(value: Foreign, where: str) -> NoReturn:
     )
 
 
-def _check_numbers(found: dict[str, NDArray[Any]], where: str, kind: str, max_bytes: int) -> None:
-    if sum(tensor.size for tensor in found.values()) > max_bytes // 4:
-        raise UnsupportedError(  # many tensors may show the same numbers
+def _check_numbers(found: dict[str, NDArray[Any]], where: str, kind: str, file_bytes: int) -> None:
+    # PyTorch does not compress, and few tensors show the same numbers as others.
+    if sum(tensor.nbytes for tensor in found.values()) > MAX_TIMES * file_bytes + MAX_REST:
+        raise UnsupportedError(
             "the tensors are larger than the file that holds them", where=where, expected=kind
         )
     for name, tensor in found.items():
@@ -137,4 +152,12 @@ def _unpack(archive: zipfile.ZipFile, where: str, kind: str) -> Any:
     return Machine(storage).run(archive.read(pickles[0]))
 
 
-__all__ = ["Tensors", "foreign", "read_checkpoint", "read_state_dict", "tensors_of"]
+__all__ = [
+    "MAX_TENSORS",
+    "Tensors",
+    "check_name",
+    "foreign",
+    "read_checkpoint",
+    "read_state_dict",
+    "tensors_of",
+]

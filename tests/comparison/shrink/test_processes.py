@@ -117,3 +117,12 @@ def test_a_closed_terminal_is_for_the_parent() -> None:
     with examining_here(cast(Examiner, Heard(ends=False)), 2) as examining:
         ((_, found),) = examining.each(iter(cast(Any, ["a"])), None)
     assert cast(Any, found) == (signal.SIG_IGN, set())
+
+
+def test_a_process_that_begins_after_the_end_of_its_parent() -> None:
+    """It would wait for work for ever."""
+    code = "from misstep.comparison.shrink.examine import _begin; _begin(None, 1); import time; time.sleep(60)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=False, timeout=50
+    )
+    assert (done.returncode, done.stderr) == (23, b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-from misstep.policies.gnn.checkpoint import weight_shapes  # noqa: E402
+from misstep.policies.gnn.checkpoint import Relation, weight_shapes  # noqa: E402
 from misstep.policies.rgnn.convert import convert, main  # noqa: E402
-from misstep.policies.rgnn.model_file import read_model  # noqa: E402
+from misstep.policies.rgnn.model_file import names, read_model  # noqa: E402
 
 DOMAIN = """(define (domain rooms) (:predicates (at ?p) (door ?p ?q) (seen ?p) (calm))
   (:action go :parameters (?p ?q) :precondition (and (at ?p) (door ?p ?q))
@@ -41,8 +42,6 @@ def task(tmp_path: Path) -> Task:
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
     """A small network with random weights, as published ones are saved."""
-    from misstep.policies.gnn.checkpoint import Relation
-
     listed = [*PREDICATES, *((f"{name}_goal", arity) for name, arity in PREDICATES)]
     relations = tuple(Relation(*entry) for entry in listed)
     generator = torch.Generator().manual_seed(5)
@@ -138,6 +137,28 @@ def test_damaged_files(converted: Path) -> None:
     weights.write_bytes(content)
     with pytest.raises(MisstepError, match="not JSON"):
         read_model(converted)
+
+
+def test_weights_that_share_their_numbers(tmp_path: Path) -> None:
+    """Megabytes for each of thousands of predicates, and once in the file."""
+    shape = {"format": "misstep-rgnn", "version": 1, "width": 128, "rounds": 1, "solvable": False}
+    predicates = [[f"p{i}", 2] for i in range(20)]
+    document = {**shape, "aggregation": "smooth-max", "predicates": predicates}
+    (tmp_path / "x.json").write_text(json.dumps(document))
+    relations = tuple(
+        Relation(f"p{i}{goal}", 2) for goal in ("", "_goal") for i in range(len(predicates))
+    )
+    own = dict(names(relations, False))
+    header = {}
+    for name, size in weight_shapes(relations, 128, False).items():
+        layer, _, kind = name.rpartition(".")
+        offsets = [0, 4 * math.prod(size)]
+        header[f"{own[layer]}.{kind}"] = {"dtype": "F32", "shape": size, "data_offsets": offsets}
+    text = json.dumps(header).encode()
+    content = len(text).to_bytes(8, "little") + text + bytes(4 * 256 * 256)
+    (tmp_path / "x.safetensors").write_bytes(content)
+    with pytest.raises(MisstepError, match="overlap each other"):
+        read_model(tmp_path / "x.json")
 
 
 def test_another_domain(converted: Path) -> None:

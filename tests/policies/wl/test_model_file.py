@@ -141,7 +141,7 @@ def test_other_files(content: bytes, told: str, saved: Path) -> None:
 
 
 def test_a_bomb_is_not_unpacked(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_file, "MAX_JSON_BYTES", 10_000)
+    monkeypatch.setattr(model_file, "MAX_BYTES", 10_000)
     saved.write_bytes(archive(a_params=b" " * 20_000))
     with pytest.raises(
         UnsupportedError, match="the ranker unpacks to 20,000 bytes, more than 10,000"

@@ -8,6 +8,7 @@ are dropped when an earlier one works. So the outcome and all counts are the sam
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from time import sleep
 from typing import Protocol
 
-from misstep.campaigns.process import STOPS, without_interrupts
+from misstep.campaigns.process import STOPS, end_with, without_interrupts
 from misstep.comparison.shrink.judging import Judge, refusal
 from misstep.comparison.shrink.problem import Problem
 from misstep.comparison.shrink.projection import Projector
@@ -30,7 +31,7 @@ from misstep.errors import (
     ToolError,
     UndecidedError,
 )
-from misstep.kept import end_with_parent, not_from_here
+from misstep.kept import not_from_here
 from misstep.stops import HEARD
 from misstep.tasks.pddl.text import Source
 from misstep.tasks.pddl.translate import translate_sources
@@ -162,12 +163,12 @@ class Alone:
 _OWN: Examiner | None = None  # of a worker process
 
 
-def _begin(examiner: Examiner) -> None:
+def _begin(examiner: Examiner, parent: int) -> None:
     global _OWN
     for number in (signal.SIGINT, signal.SIGHUP):  # the parent process handles interruptions
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
-    end_with_parent()
+    end_with(parent)  # which may have been killed while this process was importing
     _OWN = examiner
 
 
@@ -232,7 +233,7 @@ def examining_here(examiner: Examiner, jobs: int) -> Iterator[Examining]:
             yield
 
     with starting():
-        pool = ProcessPoolExecutor(jobs, context, _begin, (examiner,))
+        pool = ProcessPoolExecutor(jobs, context, _begin, (examiner, os.getpid()))
     try:
         yield Together(pool, jobs, starting)
     except BaseException:  # nobody waits for what is under way

@@ -16,6 +16,7 @@ from misstep.policies.networks.activation import RELU, Activation
 from misstep.policies.networks.network import NativeNetwork
 
 Array = NDArray[np.float64]
+Parts = list[tuple[int, int, str]]  # numbers within a name, and what stands between them
 MAX_WIDTH = 65_536
 MAX_LAYERS = 256
 MAX_WEIGHTS = 2**27
@@ -119,6 +120,8 @@ def from_tensors(
     What is neither a linear layer nor a row of weights is refused: it would be a different network.
     """
     prefixes = {name.rpartition(".")[0] for name in tensors}
+    if len(prefixes) > 2 * MAX_LAYERS:  # each may be normalised
+        raise _malformed(f"a network of {len(prefixes):,} layers and normalisations", where, kind)
     layers: dict[str, Layer] = {}
     rows: dict[str, tuple[Array, Array]] = {}
     for prefix in sorted(prefixes, key=natural) if order is None else order:
@@ -206,7 +209,7 @@ def _digits(name: str) -> list[str]:
     return re.findall(r"\d+", name)
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
+def natural(name: str) -> Parts:
     """Numbers within names count as numbers: layer 10 comes after layer 9."""
     parts = re.findall(r"\d+|\D+", name)
     return [
@@ -224,6 +227,7 @@ __all__ = [
     "MlpWeights",
     "Norm",
     "Normalisation",
+    "Parts",
     "Stack",
     "check_sizes",
     "from_tensors",

@@ -11,22 +11,30 @@ from typing import NoReturn
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.policies.networks.activation import Activation, parse_activation
 from misstep.policies.networks.declaration import Declaration
-from misstep.policies.networks.mlp import MAX_LAYERS, Array, MlpWeights, from_tensors, natural
+from misstep.policies.networks.mlp import (
+    MAX_LAYERS,
+    Array,
+    MlpWeights,
+    Parts,
+    from_tensors,
+    natural,
+)
 from misstep.policies.networks.parts import chosen, unwrapped
 from misstep.policies.networks.readings import resolve
 from misstep.policies.safetensors import METADATA, check_sizes, read_tensor, split_file
-from misstep.policies.torch_archive import read_checkpoint, tensors_of
+from misstep.policies.torch_archive import MAX_TENSORS, check_name, read_checkpoint, tensors_of
 
 SAFETENSORS = "the linear layers of a network (.safetensors)"
 TORCH = "the state dict of a network of linear layers, written by PyTorch"
 MAX_BYTES = 512 * 2**20
 MAX_STEPS = 1_000  # in looking for a second order of layers
-MAX_TENSORS = 16 * MAX_LAYERS  # of all networks in a file
 
 
 def decode_safetensors(content: bytes, where: str, declared: Declaration) -> MlpWeights:
     header, data = split_file(content, where, SAFETENSORS)
     check_sizes(header, data, MAX_TENSORS, where, SAFETENSORS)
+    for name in header:
+        check_name(name, where, SAFETENSORS)
     types = ("F32", "F64", "F16")
     tensors: dict[str, Array] = {
         name: read_tensor(header, name, data, where, SAFETENSORS, types=types)
@@ -42,7 +50,7 @@ def decode_torch(content: bytes, where: str, declared: Declaration) -> MlpWeight
     stored = read_checkpoint(content, where, TORCH, MAX_BYTES)
     named = stored.get("activation") if isinstance(stored, dict) else None
     weights = stored if declared.part is not None else unwrapped(stored)
-    tensors = tensors_of(weights, where, TORCH, MAX_BYTES)
+    tensors = tensors_of(weights, where, TORCH, len(content))
     if declared.golden is None and declared.layers is None:
         _check_stored_order(chosen(tensors, declared.part, where), where)
     return _network(tensors, where, TORCH, with_named(declared, named, where))
@@ -55,6 +63,8 @@ def _check_stored_order(tensors: Mapping[str, Array], where: str) -> None:
     `one`, `two` and `three` only golden rows or a declaration can tell.
     """
     sizes = {name.rpartition(".")[0]: own.shape for name, own in tensors.items() if own.ndim == 2}
+    if len(sizes) > MAX_LAYERS:
+        return  # refused for that
     orders = list(sizes), sorted(sizes, key=natural)
     if orders[0] != orders[1] and all(
         sizes[before][0] == sizes[after][1] for order in orders for before, after in pairwise(order)
@@ -72,7 +82,8 @@ def _check_named_order(tensors: Mapping[str, Array], where: str) -> None:
     layers = sorted(sizes, key=natural)
     if len(layers) > MAX_LAYERS:
         return  # refused for that
-    later = {name: {own for own in layers if _numbered(own, name)} for name in layers}
+    parts = {name: natural(name) for name in layers}
+    later = {name: {own for own in layers if _numbered(parts[own], parts[name])} for name in layers}
     found: list[list[str]] = []
     waiting: list[list[str]] = [[]]
     for _ in range(MAX_STEPS):
@@ -92,9 +103,9 @@ def _check_named_order(tensors: Mapping[str, Array], where: str) -> None:
         _open_order(f"they fit together as {told}" if told else "they are many", where)
 
 
-def _numbered(before: str, after: str) -> bool:
+def _numbered(before: Parts, after: Parts) -> bool:
     """Whether the names differ first in a number, which is lower in the first one."""
-    pairs = zip(natural(before), natural(after), strict=False)
+    pairs = zip(before, after, strict=False)
     differing = next(((a, b) for a, b in pairs if a != b), None)
     return (
         differing is not None
@@ -140,10 +151,6 @@ def agreed(declared: Declaration, own: Activation, where: str) -> Declaration:
 def _network(
     tensors: Mapping[str, Array], where: str, kind: str, declared: Declaration
 ) -> MlpWeights:
-    if len(tensors) > MAX_TENSORS:
-        raise InputFormatError(
-            f"a state dict of {len(tensors):,} parts", where=where, expected=kind
-        )
     own = chosen(tensors, declared.part, where)
     if declared.layers is not None:
         if declared.part is None:

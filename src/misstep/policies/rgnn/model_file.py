@@ -37,7 +37,13 @@ from misstep.policies.gnn.checkpoint import (
     Relation,
     weight_shapes,
 )
-from misstep.policies.safetensors import METADATA, encode_tensors, read_tensor, split_file
+from misstep.policies.safetensors import (
+    METADATA,
+    check_sizes,
+    encode_tensors,
+    read_tensor,
+    split_file,
+)
 from misstep.policies.torch_extra import torch
 
 FORMAT, VERSION, AGGREGATION = "misstep-rgnn", 1, "smooth-max"
@@ -80,6 +86,7 @@ def read_model(path: Path) -> Checkpoint:
     header, data = split_file(content, where, KIND)
     shapes = weight_shapes(relations, width, has_solvable)
     own = dict(names(relations, has_solvable))
+    check_sizes(header, data, len(header), where, KIND)
     tensors: dict[str, NDArray[Any]] = {}
     for name, size in shapes.items():
         layer, _, kind = name.rpartition(".")

@@ -25,6 +25,7 @@ from misstep.policies.torch_archive import read_state_dict
 
 KIND = "an agent saved by Stable-Baselines3 (.zip)"
 MAX_BYTES = 512 * 2**20
+MAX_DATA_BYTES = 16 * 2**20  # of JSON, which takes many times as much memory
 # The only features extractor that leaves a vector as it is; its subclasses need not.
 FLATTEN = "<class 'stable_baselines3.common.torch_layers.FlattenExtractor'>"
 About = dict[str, Any]
@@ -69,6 +70,8 @@ def _members(content: bytes, where: str) -> tuple[bytes, bytes]:
         missing = [name for name in ("data", "policy.pth") if name not in archive.namelist()]
         if missing:
             _refuse(f"the archive has no file {missing[0]}", where)
+        if archive.getinfo("data").file_size > MAX_DATA_BYTES:
+            _refuse(f"the file data in the archive has more than {MAX_DATA_BYTES:,} bytes", where)
         return archive.read("data"), archive.read("policy.pth")
 
 

@@ -24,8 +24,7 @@ from misstep.files import read_bytes, write_bytes
 from misstep.policies.archives import archive_of
 
 KIND = "a Weisfeiler-Leman ranker written by wlplan (a zip file with a .params file, or that file)"
-MAX_FILE_BYTES = 64 * 2**20
-MAX_JSON_BYTES = 256 * 2**20
+MAX_BYTES = 64 * 2**20  # of the file, and of the JSON in it, which takes many times as much memory
 MAX_ITERATIONS = 64
 OWN_FIRST, OWN_LAST = (2, 0), (2, 1)  # versions of wlplan, by the place of the own colour in a key
 Key = tuple[int, ...]
@@ -51,7 +50,7 @@ class WlModel:
 
 def read_model(path: Path) -> WlModel:
     where = str(path)
-    content = read_bytes(path, MAX_FILE_BYTES, KIND)
+    content = read_bytes(path, MAX_BYTES, KIND)
     text = content if content[:1] in (b"{", b" ", b"\n") else _member(content, where)
     try:
         document = parse_json(text)
@@ -66,7 +65,7 @@ def read_model(path: Path) -> WlModel:
 
 def _member(content: bytes, where: str) -> bytes:
     """The parameters in the archive."""
-    with archive_of(content, where, "ranker", KIND, MAX_JSON_BYTES) as archive:
+    with archive_of(content, where, "ranker", KIND, MAX_BYTES) as archive:
         members = [m for m in archive.infolist() if m.filename.endswith(".params")]
         if len(members) != 1:
             _refuse(f"the archive has {len(members)} files that end in .params, not one", where)
