@@ -70,17 +70,18 @@ def test_memory_beyond_what_can_be_counted_is_no_limit() -> None:
 
 
 def test_what_a_plan_is_asked_for() -> None:
+    wrong: Any
     for wrong in (HUGE, -1, 1.5, "5", float("nan")):
         with pytest.raises(UsageError, match=r"^bound is "):
-            misstep.plan(TASK, bound=wrong)  # type: ignore[arg-type]
+            misstep.plan(TASK, bound=wrong)
     for wrong in (1, None, ["astar-lmcut"]):
         with pytest.raises(UsageError, match="no search"):
-            misstep.plan(TASK, wrong)  # type: ignore[arg-type]
+            misstep.plan(TASK, wrong)
     with pytest.raises(UsageError, match="start is 'x'"):
         misstep.plan(TASK, start="x")  # type: ignore[arg-type]
     for wrong in (1, None, b"x"):
         with pytest.raises(UsageError, match="the state is "):
-            TASK.parse_state(wrong)  # type: ignore[arg-type]
+            TASK.parse_state(wrong)
 
 
 def test_the_error_names_the_option(

@@ -109,7 +109,7 @@ def plan(
     progress: Callable[..., None] | None = None,
 ) -> PlanResult:
     """Search for a plan from `start` (default: the initial state), cheaper than `bound` if one is given."""
-    if not isinstance(search, str) or search not in SEARCHES:
+    if search not in list(SEARCHES):  # which also takes what has no hash
         close = get_close_matches(str(search), SEARCHES, 1)
         raise UsageError(
             f"no search {search!r}",

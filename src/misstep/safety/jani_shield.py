@@ -9,7 +9,7 @@ from dataclasses import replace
 from misstep._core import CounterRandom
 from misstep.errors import BudgetLimitError, UsageError
 from misstep.policies.load import load_policy
-from misstep.ranges import check_seed
+from misstep.ranges import check_seed, check_whole
 from misstep.safety.decider import Budget, Decider
 from misstep.safety.jani import jani_transitions, system_of
 from misstep.safety.shield import DeciderShield, OracleShield, ShieldTable
@@ -48,7 +48,7 @@ def decided_starts(
     system: System[State, str] = System(jani_transitions(task, task.new_engine()), "first")
     decider = Decider(system, shield.decider, budget=_budget(shield))
     answers: Counter[str] = Counter()
-    for done in range(count):
+    for done in range(check_whole("starts", count, 0)):
         if progress is not None:
             progress(done, count)
         answers[decider.decide(task.sample_initial(random)).answer.value] += 1
