@@ -28,6 +28,7 @@ ORDER = [
         "gym",
         "kept",
         "raised",
+        "ranges",
         "stops",
         "verdicts",
         "versions",

@@ -9,6 +9,7 @@ from typing import Any
 
 from misstep import _core
 from misstep.errors import UsageError
+from misstep.ranges import bytes_of, check_limits, check_whole
 from misstep.tasks.task import State, Task
 
 HEURISTICS: dict[str, Callable[[Task], _core.Heuristic]] = {
@@ -108,20 +109,27 @@ def plan(
     progress: Callable[..., None] | None = None,
 ) -> PlanResult:
     """Search for a plan from `start` (default: the initial state), cheaper than `bound` if one is given."""
-    if search not in SEARCHES:
-        close = get_close_matches(search, SEARCHES, 1)
+    if search not in list(SEARCHES):  # which also takes what has no hash
+        close = get_close_matches(str(search), SEARCHES, 1)
         raise UsageError(
             f"no search {search!r}",
             expected=", ".join(SEARCHES),
             hint=f"did you mean {close[0]}?" if close else None,
         )
-    if bound is not None and bound < 0:
-        raise UsageError(f"the bound is {bound}", expected="a cost, not negative")
+    if bound is not None:
+        check_whole("bound", bound, 0)
+    if start is not None and not isinstance(start, State):
+        raise UsageError(
+            f"start is {start!r:.80}", expected="a State, as task.parse_state makes it"
+        )
+    check_limits(
+        time_limit=time_limit, memory_limit_mb=memory_limit_mb, max_expansions=max_expansions
+    )
     kind = SEARCHES[search]
     engine = kind.build(task, task.initial_state if start is None else start, bound)
     result = engine.run(
         seconds=time_limit,
-        bytes=None if memory_limit_mb is None else memory_limit_mb * 2**20,
+        bytes=bytes_of(memory_limit_mb),
         expansions=max_expansions,
         progress=progress,
     )

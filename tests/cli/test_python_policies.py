@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from misstep.tasks.generate import generate
 from support.commands import misstep
 
 SOURCE = """
@@ -101,3 +102,32 @@ def test_the_environment_is_kept_with_the_campaign(
     database = folder / "out" / "run.db"
     rows = sqlite3.connect(database).execute("SELECT value FROM meta WHERE key = 'environment'")
     assert json.loads(rows.fetchone()[0]) == {"MINE_SWITCH": "on"}
+
+
+CLOSING = """
+import os, sys
+
+def act(state):
+    try:
+        os.closerange(1, 3)
+        sys.stderr.write("kept by python")
+    except OSError:
+        pass
+    return state.operators[0]
+"""
+
+
+def test_a_policy_that_closes_its_streams_does_not_choose_the_exit_code(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "closing.py").write_text(CLOSING)
+    generate("gripper", balls=1).write(tmp_path / "task")
+    words = ["test", "task", "--policy", "python:closing.py:act", "--pool", "1", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "misstep", *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["bugs"]["total"] == 1

@@ -91,13 +91,14 @@ def test_a_decided_search_gives_its_result_again() -> None:
     [
         ({"max_expansions": 1}, "expansions"),
         ({"time_limit": 1e-9}, "time"),
-        ({"memory_limit_mb": 0}, "memory"),
     ],
 )
 def test_every_limit_ends_every_search(search: str, limit: dict[str, float], name: str) -> None:
     task = generated_task("blocksworld", blocks=8)
     result = plan(task, search, **limit)  # type: ignore[arg-type]
     assert (result.status, result.limit) == ("limit", name)
+    of_memory = SEARCHES[search].build(task, task.initial_state, None).run(bytes=0)
+    assert (of_memory.status, of_memory.limit) == ("limit", "memory")
 
 
 def test_progress_is_reported_and_errors_in_it_end_the_search() -> None:

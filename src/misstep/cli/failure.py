@@ -44,9 +44,9 @@ def ended_by_itself(how: str) -> ToolError:
     )
 
 
-def close_output() -> None:
-    """Close the output, so that the interpreter does not fail when it flushes at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def close_output(number: int | None = None) -> None:
+    """Close a stream (default: the output), so that the interpreter does not fail when it flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno() if number is None else number)
 
 
 __all__ = ["close_output", "ended_by_itself", "tell"]

@@ -88,6 +88,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # If Ctrl-C arrives in code that Python compiles from text (as for a dataclass), Python remembers it even if it
         # was caught, and would end as if it had been killed. It forgets that when it next runs such code.
         exec("")
+    try:
+        sys.stderr.flush()
+    except OSError:  # a policy has closed it; Python would end with an exit code of its own
+        close_output(sys.stderr.fileno())
     if clean:
         sys.stdout = sys.stderr  # from here on only a policy may still print; our output is flushed
     sys.exit(code)

@@ -18,6 +18,7 @@ from misstep._core import StateSpace
 from misstep.errors import UsageError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, TIMED_OUT, Policy
+from misstep.ranges import check_limits
 from misstep.runs.again import require_declared, require_function
 from misstep.runs.outcomes import OUTCOMES
 from misstep.runs.runner import PolicyRunner
@@ -72,11 +73,12 @@ def census(
     """
     loaded = load_task(task)
     limits: dict[str, Any] = {
-        "max_states": _checked("max_states", max_states),
-        "time_limit": _checked("time_limit", time_limit),
-        "memory_limit_mb": _checked("memory_limit_mb", memory_limit_mb),
-        "progress": progress,
+        "max_states": max_states,
+        "time_limit": time_limit,
+        "memory_limit_mb": memory_limit_mb,
     }
+    check_limits(**limits)
+    limits["progress"] = progress
     if isinstance(loaded, Task):
         if inapplicable is not None:
             raise UsageError("inapplicable is an option of models", where=loaded.name)
@@ -110,13 +112,6 @@ def counted(
         counts |= {**found.of_task.as_dict(), "policy": {"spec": policy, **found.as_dict()}}
         return counts, found.bugs
     return counts | found.as_dict(), 0
-
-
-def _checked(name: str, limit: float | None) -> float | None:
-    number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
-    if limit is not None and not (number and limit > 0):
-        raise UsageError(f"{name} is {limit!r:.40}", expected="a positive number, or None")
-    return limit
 
 
 def policy_census(

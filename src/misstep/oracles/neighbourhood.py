@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.oracles.bounds import BoundStore, Leaves, finite_or_none
-from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source, bytes_of
+from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
 from misstep.oracles.together import Runs
+from misstep.ranges import bytes_of
 from misstep.tasks.census import SMALL, small_task
 from misstep.tasks.task import Task
 

@@ -296,11 +296,6 @@ class Route(Combination):
         return self.reached if cost.reaches_goal else self.otherwise
 
 
-def bytes_of(mebibytes: int | None) -> int | None:
-    """A memory limit as the core takes it."""
-    return None if mebibytes is None else mebibytes * 2**20
-
-
 __all__ = [
     "DEFAULT_SECONDS",
     "Combination",
@@ -313,5 +308,4 @@ __all__ = [
     "Tester",
     "Union",
     "Walk",
-    "bytes_of",
 ]

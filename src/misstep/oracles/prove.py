@@ -30,6 +30,7 @@ from misstep.checking.certificates.planning import DEAD_END as DEAD
 from misstep.errors import BudgetLimitError, MemoryLimitError, TimeLimitError, UsageError
 from misstep.policies.native import NativePolicy
 from misstep.policies.policy import NO_ACTION, Policy, States
+from misstep.ranges import check_limits, check_seed
 from misstep.runs.again import SAMPLE, contradicted, sampled
 from misstep.runs.outcomes import OUTCOMES
 from misstep.runs.runner import PolicyRunner, Trace
@@ -66,6 +67,12 @@ class ReachSettings:
     def __post_init__(self) -> None:
         if self.scope not in SCOPES:
             raise UsageError(f"scope is {self.scope!r}", expected=" or ".join(SCOPES))
+        check_seed(self.seed)
+        check_limits(
+            max_states=self.max_states,
+            time_limit=self.time_limit,
+            memory_limit_mb=self.memory_limit_mb,
+        )
 
 
 def prove_reaches(

@@ -8,10 +8,11 @@ from abc import abstractmethod
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.oracles.bounds import finite_or_none
-from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source, bytes_of
+from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
 from misstep.oracles.values import Cost
 from misstep.oracles.workbench import Workbench
 from misstep.planning import known_heuristic
+from misstep.ranges import bytes_of
 from misstep.tasks.task import State
 
 _Search = _core.AStar | _core.GreedyBestFirst | _core.EnforcedHillClimbing

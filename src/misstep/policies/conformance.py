@@ -26,6 +26,7 @@ from misstep.policies.policy import (
     States,
 )
 from misstep.raised import in_words
+from misstep.ranges import check_limits, check_seed
 from misstep.stops import ends_work
 from misstep.tasks.task import State, Task
 
@@ -70,6 +71,8 @@ def check_policy(
     load: Callable[[], Policy], *, states: int = 200, seed: int = 0
 ) -> tuple[int, list[Finding]]:
     """Check the policy that `load` makes; returns the number of states and all findings."""
+    check_limits(states=states)
+    check_seed(seed)
     policy = load()
     try:
         return _examine(policy, load, states, seed)

@@ -17,6 +17,7 @@ from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.function import StateView
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT, Candidates, Policy, States
+from misstep.ranges import check_limits
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS, REVISIT
 from misstep.runs.runner import Trace, ask
 from misstep.tasks.load import load_task
@@ -48,8 +49,7 @@ def run(
             hint="misstep.test runs policies on models",
         )
     start = _start(loaded, state)
-    if max_steps is not None and not (type(max_steps) is int and max_steps > 0):
-        raise UsageError(f"max_steps is {max_steps!r:.40}", expected="a positive number, or None")
+    check_limits(max_steps=max_steps)
     subject = load_policy(policy, loaded)
     try:
         if revisit == "stop" and (subject.plans or subject.set_valued or subject.stochastic):

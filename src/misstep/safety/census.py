@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from misstep import _core
 from misstep.errors import InputFormatError, MemoryLimitError, TimeLimitError
 from misstep.policies.labels.policy import LabelPolicy
+from misstep.ranges import bytes_of
 from misstep.runs.again import SAMPLE, require_declared, sampled
 from misstep.safety.again import require_function
 from misstep.safety.jani import jani_transitions
@@ -80,7 +81,7 @@ def safety_census(
         system.native,
         LARGEST,
         seconds=None if time_limit is None else max(0.0, time_limit - time.monotonic() + began),
-        bytes=None if memory_limit_mb is None else memory_limit_mb * 2**20,
+        bytes=bytes_of(memory_limit_mb),
         progress=progress,
     )
     if truth.limit == "time":

@@ -9,6 +9,7 @@ from dataclasses import replace
 from misstep._core import CounterRandom
 from misstep.errors import BudgetLimitError, UsageError
 from misstep.policies.load import load_policy
+from misstep.ranges import check_seed, check_whole
 from misstep.safety.decider import Budget, Decider
 from misstep.safety.jani import jani_transitions, system_of
 from misstep.safety.shield import DeciderShield, OracleShield, ShieldTable
@@ -43,15 +44,14 @@ def decided_starts(
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, int]:
     """The decider's answers for random start states; this does not need the policy."""
-    random = CounterRandom(seed, 0)
-    starts = [task.sample_initial(random) for _ in range(count)]
+    random = CounterRandom(check_seed(seed), 0)
     system: System[State, str] = System(jani_transitions(task, task.new_engine()), "first")
     decider = Decider(system, shield.decider, budget=_budget(shield))
     answers: Counter[str] = Counter()
-    for done, state in enumerate(starts):
+    for done in range(check_whole("starts", count, 0)):
         if progress is not None:
             progress(done, count)
-        answers[decider.decide(state).answer.value] += 1
+        answers[decider.decide(task.sample_initial(random)).answer.value] += 1
     return {name: answers[name] for name in ("safe", "not safe", "unknown")}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from misstep._core import StateSpace
 from misstep.errors import BudgetLimitError, MemoryLimitError, TimeLimitError
+from misstep.ranges import bytes_of
 from misstep.tasks.task import State, Task
 
 DEFAULT_MAX_STATES = 10_000_000
@@ -59,7 +60,7 @@ def state_space(
         task,
         [task.initial_state],
         seconds=time_limit,
-        bytes=None if memory_limit_mb is None else memory_limit_mb * 2**20,
+        bytes=bytes_of(memory_limit_mb),
         states=max_states,
         progress=progress,
     )

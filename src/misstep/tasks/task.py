@@ -165,6 +165,8 @@ class Task(CoreTask):
 
     def parse_state(self, text: str) -> State:
         """Parse a state from numbers (`0 3 1`) or from the atoms that are true in it (`on(a, b), clear(a)`)."""
+        if not isinstance(text, str):
+            raise UsageError(f"the state is {text!r:.80}", expected="text")
         if re.fullmatch(r"[\d\s,]+", text):
             try:
                 state = State.parse(" ".join(text.split()))

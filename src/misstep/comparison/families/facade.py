@@ -11,7 +11,7 @@ from misstep.campaigns.store import Store
 from misstep.comparison.families.family import Family
 from misstep.comparison.families.find import find_families
 from misstep.comparison.families.stored import read_measured, write_measured
-from misstep.errors import UsageError
+from misstep.ranges import check_seed, check_whole
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
@@ -40,10 +40,8 @@ def measure_families(
     from misstep.comparison.families.find import describe
     from misstep.comparison.families.measure import DEFAULT_SECONDS, DEFAULT_STATES, measure
 
-    wanted = _whole("states", DEFAULT_STATES if states is None else states, 1, MOST_STATES)
-    own = _whole(
-        "seed", (campaign.settings.seed + 1) % 2**64 if seed is None else seed, 0, 2**64 - 1
-    )
+    wanted = check_whole("states", DEFAULT_STATES if states is None else states, 1, MOST_STATES)
+    own = check_seed((campaign.settings.seed + 1) % 2**64 if seed is None else seed)
     radius = _radius(campaign)
     described = describe(campaign.tasks, campaign.records, radius)
     measured = measure(
@@ -60,14 +58,6 @@ def measure_families(
     identity = campaign.policy
     digest = "" if identity is None else identity.digest
     return lambda store: write_measured(store, measured, digest)
-
-
-def _whole(name: str, value: object, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise UsageError(
-            f"{name} is {value!r:.40}", expected=f"a whole number from {least} to {most}"
-        )
-    return value
 
 
 def _radius(campaign: Campaign) -> str | None:

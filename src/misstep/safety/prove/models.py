@@ -39,6 +39,7 @@ from misstep.errors import (
     UsageError,
 )
 from misstep.policies.labels.policy import LabelPolicy
+from misstep.ranges import bytes_of, check_limits, check_seed
 from misstep.runs.again import SAMPLE, sampled
 from misstep.safety.again import Contradiction, Said, ask_again
 from misstep.safety.decider import Budget, Decider
@@ -87,6 +88,12 @@ class ProveSettings:
     def __post_init__(self) -> None:
         if self.ask not in ASK:
             raise UsageError(f"ask is {self.ask!r}", expected=", ".join(ASK))
+        check_seed(self.seed)
+        check_limits(
+            max_states=self.max_states,
+            time_limit=self.time_limit,
+            memory_limit_mb=self.memory_limit_mb,
+        )
 
 
 def prove_safe(
@@ -182,7 +189,7 @@ class _Search:
         seconds = settings.time_limit
         return {
             "seconds": None if seconds is None else max(0.0, seconds - self.seconds),
-            "bytes": None if settings.memory_limit_mb is None else settings.memory_limit_mb * 2**20,
+            "bytes": bytes_of(settings.memory_limit_mb),
             "expansions": min(given) if given else None,
             "progress": self.progress,
         }

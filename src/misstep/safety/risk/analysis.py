@@ -24,6 +24,7 @@ from misstep.errors import (
     UsageError,
 )
 from misstep.policies.labels.policy import LabelPolicy
+from misstep.ranges import bytes_of, check_limits, check_seed, check_whole
 from misstep.runs.again import SAMPLE, require_declared, sampled
 from misstep.safety.again import Said, require_function
 from misstep.safety.jani import system_of
@@ -62,10 +63,11 @@ class RiskSettings:
 
     def __post_init__(self) -> None:
         for name, low in (("max_states", 1), ("runs", 0), ("max_steps", 1), ("faults", 0)):
-            if getattr(self, name) < low:
-                raise UsageError(f"{name} is {getattr(self, name)}", expected=f"at least {low}")
-        if self.steps is not None and self.steps < 0:
-            raise UsageError(f"steps is {self.steps}", expected="0 or more")
+            check_whole(name, getattr(self, name), low)
+        if self.steps is not None:
+            check_whole("steps", self.steps, 0)
+        check_seed(self.seed)
+        check_limits(time_limit=self.time_limit, memory_limit_mb=self.memory_limit_mb)
         for name in ("precision", "level"):
             if not 0 < getattr(self, name) < 1:
                 raise UsageError(
@@ -171,7 +173,7 @@ class RiskAnalysis:
 
     def _explored(self, policy: _core.SafetySystem | None, progress: Progress) -> _Part:
         own = self.settings
-        memory = None if own.memory_limit_mb is None else own.memory_limit_mb * 2**20
+        memory = bytes_of(own.memory_limit_mb)
         space = _core.JaniGame(
             self.transitions,
             self._ids,

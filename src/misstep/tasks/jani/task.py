@@ -18,6 +18,7 @@ from misstep.errors import (
     TimeLimitError,
     UsageError,
 )
+from misstep.ranges import bytes_of
 from misstep.tasks.jani.chances import Chances
 from misstep.tasks.jani.property import State
 
@@ -259,7 +260,7 @@ class JaniTask:
             roots,
             raw=raw,
             seconds=time_limit,
-            bytes=None if memory_limit_mb is None else memory_limit_mb * 2**20,
+            bytes=bytes_of(memory_limit_mb),
             states=max_states,
             outcomes=max_outcomes,
             progress=progress,
