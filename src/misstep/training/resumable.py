@@ -36,7 +36,7 @@ class ResumableFolder:
     FORMAT: ClassVar[str]
     VERSION: ClassVar[int] = 1
     PARTS: ClassVar[tuple[str, ...]]  # folders inside
-    RESULTS: ClassVar[tuple[str, ...]]  # files that it writes beside them once it is begun
+    RESULTS: ClassVar[tuple[str, ...]] = ()  # files that it writes beside them once it is begun
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         self.path = path
