@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from misstep.binomial import percent
+from misstep.campaigns.process import end_with
 from misstep.files import write_bytes
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
@@ -169,7 +170,8 @@ def sweep(plan: Plan, say: Callable[[str], None] = lambda _: None) -> dict[str, 
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, domain.model_text().encode())
     deadline = began + plan.seconds * LEARNING
-    with ProcessPoolExecutor(plan.jobs, mp_context=get_context("spawn")) as pool:
+    own = (os.getpid(),)
+    with ProcessPoolExecutor(plan.jobs, get_context("spawn"), end_with, own) as pool:
         futures = {pool.submit(learn, plan, unit, deadline): unit for unit in plan.units()}
         for unit, checkpoints in _results(futures, say):
             say(f"{time.time() - began:5.0f} s  {unit.path}: {checkpoints} checkpoints")
