@@ -11,6 +11,7 @@ import pytest
 import misstep
 from misstep.cli.main import main
 from misstep.errors import UsageError
+from misstep.oracles.dominance.settings import DominanceSettings
 from misstep.oracles.prove import ReachSettings
 from misstep.ranges import bytes_of
 from misstep.safety.prove.models import ProveSettings
@@ -40,6 +41,7 @@ def checked(**given: Any) -> object:
         (ReachSettings, (*LIMITS, "max_states")),
         (ProveSettings, (*LIMITS, "max_states")),
         (RiskSettings, (*LIMITS, "max_states", "max_steps")),
+        (DominanceSettings, ("limit_states", "cells", "steps", "threads")),
     ],
 )
 def test_limits(function: Callable[..., object], names: tuple[str, ...]) -> None:
@@ -49,6 +51,14 @@ def test_limits(function: Callable[..., object], names: tuple[str, ...]) -> None
                 value = -1.0
             with pytest.raises(UsageError, match=f"^{name} is "):
                 function(**{name: value})
+
+
+def test_seconds_of_dominance_functions() -> None:
+    wrong: Any
+    for wrong in (-1, float("nan"), "5", True):
+        with pytest.raises(UsageError, match=r"^seconds is "):
+            DominanceSettings(seconds=wrong)
+    DominanceSettings(seconds=0)
 
 
 @pytest.mark.parametrize("function", [checked, ReachSettings, ProveSettings, RiskSettings])

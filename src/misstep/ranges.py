@@ -37,4 +37,4 @@ def bytes_of(mebibytes: int | None) -> int | None:
     return None if mebibytes is None else min(mebibytes * 2**20, MOST)
 
 
-__all__ = ["bytes_of", "check_limits", "check_seed", "check_whole"]
+__all__ = ["MOST", "bytes_of", "check_limits", "check_seed", "check_whole"]

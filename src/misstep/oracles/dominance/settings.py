@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from misstep.errors import UsageError
+from misstep.ranges import MOST, check_whole
 from misstep.tasks.task import Task
 
 
@@ -42,13 +43,14 @@ class DominanceSettings:
                 "no factors to build a dominance function from", expected="atomic or merged"
             )
         for name in ("limit_states", "limit_transitions", "drops", "steps", "cells", "threads"):
-            largest = 2**31 if name in ("drops", "threads") else 2**63
-            if not 1 <= getattr(self, name) < largest:
-                raise UsageError(
-                    f"{name} is {getattr(self, name)}", expected=f"1 or more, below {largest:,}"
-                )
-        if self.truncate is not None and self.truncate < 0:
-            raise UsageError(f"truncate is {self.truncate}", expected="0 or more, or None")
+            most = 2**31 - 1 if name in ("drops", "threads") else MOST
+            check_whole(name, getattr(self, name), 1, most)
+        if self.truncate is not None:
+            check_whole("truncate", self.truncate, 0)
+        if self.seconds is not None and not (
+            type(self.seconds) in (int, float) and self.seconds >= 0
+        ):
+            raise UsageError(f"seconds is {self.seconds!r:.40}", expected="0 or more, or None")
 
     def truncate_for(self, task: Task) -> int:
         """Far below the values that matter: fifty times the dearest operator, and at least 1000."""
