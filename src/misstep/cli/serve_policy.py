@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,8 @@ from misstep.errors import UsageError
 
 if TYPE_CHECKING:
     from misstep.policies.policy import Policy
+
+MOMENT = 0.2  # seconds after which it is looked again whether to stop
 
 
 def serve_policy_command(
@@ -58,17 +60,21 @@ def serve(policy: Policy, address: str, as_json: bool = False) -> int:
     """Serve until a signal asks to stop."""
     from misstep.policies.remote.server import PolicyServer
 
-    stop = threading.Event()
-    before = {
-        number: signal.signal(number, lambda *_: stop.set())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    asked = False
+
+    def stop(*_: object) -> None:
+        nonlocal asked
+        asked = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         server = PolicyServer(policy, address)
         try:
             _announce(server.port, address, as_json)
             if has_reader():  # else who started us is gone, and nobody would end us
-                stop.wait()
+                # Nothing wakes a thread that begins to wait for a lock just as a signal arrives.
+                while not asked:
+                    time.sleep(MOMENT)
         finally:
             server.stop()
     finally:
