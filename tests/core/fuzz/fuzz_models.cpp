@@ -3,6 +3,7 @@
 // transient variables and moves of the environment.
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -266,7 +267,7 @@ class Definition {
                 step.faulty = true;
             }
             // Whether the engine gets to the part with an error before an assignment disables the edge is its own business.
-            step.open = step.faulty && step.disabled;
+            step.open = step.open || (step.faulty && step.disabled);
             if (step.open) step.faulty = false;
             result.push_back(std::move(step));
         }
@@ -291,7 +292,10 @@ class Definition {
         std::vector<double> shares;
         double sum = 0;
         for (const DestinationSource &destination : edges[i]->destinations) {
+            std::feclearexcept(FE_UNDERFLOW);
             shares.push_back(as_real(value_of(e_, destination.probability, state)));
+            // The engine refuses a probability of 0 that may be one that is too small for a double.
+            if (shares.back() == 0 && std::fetestexcept(FE_UNDERFLOW) != 0) step.open = true;
             if (shares.back() < 0) throw Fault{"negative"};
             sum += shares.back();
         }
