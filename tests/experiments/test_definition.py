@@ -91,6 +91,31 @@ def test_a_scale_that_is_not_defined_is_refused() -> None:
         definition().units("huge", 1)
 
 
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ("smoke = 5", "smoke of [costs] is '5'"),
+        ("smoke.{step} = 5", "{step} of [costs.smoke] is '5'"),
+        ("smoke.{step}.line = -1", "line of [costs.smoke.{step}] is '-1'"),
+        (f"smoke.{{step}}.line = 1{'0' * 400}", "expected a number above 0"),
+        ("smoke.nothing.line = 1", "there is no step 'nothing'"),
+    ],
+)
+def test_costs_that_are_none(costs: str, message: str) -> None:
+    """They are computed with, where a number of 400 digits ended in an internal error."""
+    (step, *_) = definition().steps
+    text = f"{SMALL}\n[costs]\n{costs.format(step=step)}\n"
+    with pytest.raises(InputFormatError) as caught:
+        definition(text)
+    assert message.format(step=step) in str(caught.value)
+
+
+def test_the_kind_of_a_step_is_a_text() -> None:
+    name = SMALL[SMALL.index("[[steps]]") :].split('kind = "', 1)[1].split('"')[0]
+    with pytest.raises(InputFormatError, match="there is no kind of step"):
+        definition(SMALL.replace(f'kind = "{name}"', f'kind = ["{name}"]'))
+
+
 def test_more_units_than_anybody_waits_for_are_refused() -> None:
     text = SMALL.replace("states = 15\n", "states = 2147483648\n", 1)
     assert text != SMALL

@@ -246,11 +246,21 @@ def parse_definition(source: TomlText, folder: Path | None = None) -> Definition
             path: TomlPath = (section, place)
             _known(own["step"], found.steps, "step", source, (*path, "step"))
             _CHECKS[section](own, found.columns(own["step"]), source, path)
-    for scale in top["costs"]:
-        _known(scale, SCALES, "scale", source, ("costs", scale))
-        for step in top["costs"][scale]:
-            _known(step, found.steps, "step", source, ("costs", scale, step))
+    _check_costs(top["costs"], found, source)
     return found
+
+
+def _check_costs(costs: Json, found: Definition, source: TomlText) -> None:
+    """Seconds for one piece of work, by scale, step and row."""
+    checked(costs, dict.fromkeys(costs, table()), source, ("costs",), "[costs]")
+    for scale, steps in costs.items():
+        _known(scale, SCALES, "scale", source, ("costs", scale))
+        checked(steps, dict.fromkeys(steps, table()), source, ("costs", scale), f"[costs.{scale}]")
+        for step, rows in steps.items():
+            path = ("costs", scale, step)
+            _known(step, found.steps, "step", source, path)
+            keys = dict.fromkeys(rows, number(by_scale=False))
+            checked(rows, keys, source, path, f"[costs.{scale}.{step}]")
 
 
 def _each(
@@ -292,8 +302,8 @@ def _steps(items: Sequence[Any], top: Json, source: TomlText) -> list[Json]:
     return found
 
 
-def _known(name: str, known: Any, what: str, source: TomlText, path: TomlPath) -> None:
-    if name not in known:
+def _known(name: Any, known: Any, what: str, source: TomlText, path: TomlPath) -> None:
+    if not isinstance(name, str) or name not in known:
         raise InputFormatError(
             f"there is no {what} {str(name)[:60]!r}",
             where=source.where(path),
