@@ -4,9 +4,9 @@ A policy can raise `KeyboardInterrupt`, or send a signal to its own process. Tha
 taken for Ctrl-C, a script would believe that somebody has stopped the campaign, and nothing would be recorded.
 
 Python swallows what is raised in a finalizer (`__del__`, the callback of a weak reference): it prints a traceback, and
-the work goes on. So a request to stop that came to such a place is made again once the finalizer has ended. It makes a
-`RuntimeError` of what is raised in `__set_name__`, while a class is made (until 3.11). A request that comes there is
-made again as well.
+the work goes on. So a request to stop that came to such a place is made again once the finalizer has ended. Until
+version 3.11, Python also turns what is raised in `__set_name__`, while a class is made, into a `RuntimeError`. A
+request that comes there is made again as well.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from misstep.errors import UsageError
 if TYPE_CHECKING:
     from misstep.policies.policy import Policy
 
-MOMENT = 0.2  # seconds after which it is looked again whether to stop
+MOMENT = 0.2  # seconds between two looks at whether a signal has asked to stop
 
 
 def serve_policy_command(
