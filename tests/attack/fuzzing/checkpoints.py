@@ -11,7 +11,7 @@ import numpy as np
 from attack.fuzzing.mutators import Files
 from attack.fuzzing.networks import HAS_TORCH, task, use_network, use_policy
 from attack.fuzzing.reader import CODES, Reader
-from misstep.policies.networks.onnx_files import names_other_files, random_operator
+from misstep.policies.networks.onnx_files import scan as scan_model
 from support.networks import random_mlp
 from support.onnx_files import encode_onnx
 
@@ -23,8 +23,7 @@ def onnx_seeds() -> list[Files]:
 
 
 def scan(files: Files, _: Path) -> None:
-    names_other_files(files["x.onnx"])
-    random_operator(files["x.onnx"])
+    scan_model(files["x.onnx"])
 
 
 def gnn_seeds() -> list[Files]:

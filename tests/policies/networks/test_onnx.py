@@ -25,7 +25,7 @@ from misstep.policies.networks import onnx as onnx_module
 from misstep.policies.networks.activation import Activation
 from misstep.policies.networks.declaration import Declaration
 from misstep.policies.networks.onnx import OnnxNetwork
-from misstep.policies.networks.onnx_files import names_other_files, random_operator
+from misstep.policies.networks.onnx_files import Contents, scan
 from support import onnx_files
 from support.networks import naive_mlp, random_mlp
 from support.onnx_files import encode_onnx
@@ -66,7 +66,7 @@ def test_the_files_that_the_fuzzer_begins_with(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     weights = random_mlp([4, 8, 3])
     content = encode_onnx(weights)
-    assert not names_other_files(content)
+    assert not scan(content).names_other_files
     (tmp_path / "net.onnx").write_bytes(content)
     found = load_network(tmp_path / "net.onnx").evaluate(ROWS)
     np.testing.assert_allclose(found, naive_mlp(weights, ROWS), rtol=1e-4, atol=1e-4)
@@ -119,23 +119,23 @@ def test_operators_that_draw_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     node = onnx_files.node
     relu = node("Relu", ["y0"], "z0")
     plain = encode_onnx(random_mlp([4, 8, 3]))
-    assert random_operator(plain) is None
+    assert scan(plain).random_operator is None
     for name, inputs in (
         ("RandomNormalLike", ["y0"]),
         ("Bernoulli", ["y0"]),
         ("Dropout", ["y0", "rate", "training"]),
     ):
         content = onnx_files.model(node(name, inputs, "z0"))
-        assert random_operator(content) == name
+        assert scan(content).random_operator == name
         path = tmp_path / "net.onnx"
         path.write_bytes(content)
         monkeypatch.setattr("importlib.util.find_spec", lambda _: True)
         with pytest.raises(UnsupportedError, match=rf"an operator {name}, which draws random"):
             load_network(path)
-    assert random_operator(onnx_files.model(node("Dropout", ["y0", "rate"], "z0"))) is None
-    assert random_operator(onnx_files.model(relu)) is None
+    assert scan(onnx_files.model(node("Dropout", ["y0", "rate"], "z0"))).random_operator is None
+    assert scan(onnx_files.model(relu)).random_operator is None
     with pytest.raises(ValueError, match="cut off"):
-        random_operator(plain[:-3])
+        scan(plain[:-3])
 
 
 @pytest.mark.parametrize("batch", ["n", 1])
@@ -217,24 +217,24 @@ def test_weights_in_other_files_are_found_wherever_they_are_named() -> None:
         "training": lambda t: field(20, field(2, field(5, t))),
     }
     for way, wrap in ways.items():
-        assert not names_other_files(wrap(here)), way
-        assert names_other_files(wrap(here + location)), way
-        assert names_other_files(wrap(data)), way
+        assert not scan(wrap(here)).names_other_files, way
+        assert scan(wrap(here + location)).names_other_files, way
+        assert scan(wrap(data)).names_other_files, way
 
 
 @pytest.mark.parametrize("content", [b"\xff" * 20, b"\x0b", b"\x3a\x7f", b"\x3a"])
 def test_what_is_no_message(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"cut off|no message"):
-        names_other_files(content)
+        scan(content)
 
 
 def test_very_many_fields_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two bytes each in the file, and a hundred in a list."""
     monkeypatch.setattr("misstep.policies.networks.onnx_files.MAX_FIELDS", 100)
-    assert not names_other_files(b"\x08\x01" * 100)
+    assert not scan(b"\x08\x01" * 100).names_other_files
     for content in (b"\x08\x01" * 101, 2 * field(7, b"\x08\x01" * 50)):
         with pytest.raises(ValueError, match="more than 100 fields"):
-            names_other_files(content)
+            scan(content)
 
 
 def test_endless_nests_end() -> None:
@@ -247,9 +247,9 @@ def test_endless_nests_end() -> None:
                 content = bytes([number << 3 | 2]) + coded + content
         return bytes([7 << 3 | 2, len(content) & 127 | 128, len(content) >> 7]) + content
 
-    assert not names_other_files(nested(30))
+    assert not scan(nested(30)).names_other_files
     with pytest.raises(ValueError, match="in each other"):
-        names_other_files(nested(40))
+        scan(nested(40))
 
 
 def test_weights_in_other_files_are_refused(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_onnxruntime_cannot_open_other_files(
         onnx.load(path), path, save_as_external_data=True, location="weights", size_threshold=0
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(onnx_module, "names_other_files", lambda _: False)
+    monkeypatch.setattr(onnx_module, "scan", lambda _: Contents(False, None))
     with pytest.raises(InputFormatError, match="onnxruntime cannot read this"):
         load_network(path)
 

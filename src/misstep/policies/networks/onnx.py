@@ -30,7 +30,7 @@ from misstep.errors import (
 )
 from misstep.policies.networks import onnx_host
 from misstep.policies.networks.network import Network, Rows
-from misstep.policies.networks.onnx_files import names_other_files, random_operator
+from misstep.policies.networks.onnx_files import scan
 from misstep.policies.process.channel import Channel, ProgramError
 from misstep.policies.process.patience import Patience
 
@@ -213,23 +213,21 @@ def _check_file(content: bytes, where: str) -> None:
     if importlib.util.find_spec("onnxruntime") is None:
         raise _missing(where)
     try:
-        elsewhere = names_other_files(content)
-        random = random_operator(content)
+        found = scan(content)
     except ValueError as error:
         raise InputFormatError(
             f"this is not an ONNX file: {error}", where=where, expected=KIND
         ) from None
-    if elsewhere:
+    if found.names_other_files:
         raise UnsupportedError(
             "the network has weights in another file (external data), which is not opened",
             where=where,
             expected="one file with all weights",
             hint="onnx.save(onnx.load('net.onnx'), 'all.onnx') puts them into one",
         )
-
-    if random is not None:
+    if found.random_operator is not None:
         raise UnsupportedError(
-            f"the network has an operator {random}, which draws random numbers",
+            f"the network has an operator {found.random_operator}, which draws random numbers",
             where=where,
             expected="a function of its inputs",
             hint="export the network for inference: network.eval() before torch.onnx.export",

@@ -10,8 +10,11 @@ are skipped.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
+
+Field = tuple[int, int | memoryview]
 
 MAX_DEPTH = 100  # of messages in messages, as in the readers of protocol buffers
 MAX_FIELDS = 4_000_000  # of all messages: a field takes two bytes, and an entry of a list many more
@@ -47,31 +50,40 @@ MESSAGES: Mapping[str, Mapping[int, str]] = MappingProxyType(
 )
 
 
-def names_other_files(content: bytes) -> bool:
-    """Whether a tensor of this model lies in another file; ValueError if this is no message at all."""
+@dataclass(frozen=True)
+class Contents:
+    """What keeps a model from being a policy, both found in one pass over the file."""
+
+    names_other_files: bool  # a tensor lies in another file
+    random_operator: str | None  # one that may draw random numbers, if there is one
+
+
+def scan(content: bytes) -> Contents:
+    """What there is to know of a model; ValueError if this is no message at all."""
+    elsewhere, random = False, None
     for kind, fields in _messages(content):
-        for field, value in fields:
-            if kind == _TENSOR and (
+        if kind == _TENSOR:
+            elsewhere = elsewhere or any(
                 field == _EXTERNAL_DATA or (field == _DATA_LOCATION and value != 0)
-            ):
-                return True
-    return False
+                for field, value in fields
+            )
+        elif kind == _NODE:
+            random = random or _draws(fields)
+    return Contents(elsewhere, random)
 
 
-def random_operator(content: bytes) -> str | None:
-    """An operator of the model that may draw random numbers, if there is one; ValueError as above."""
-    for kind, fields in _messages(content):
-        if kind != _NODE:
-            continue
-        names = [bytes(v) for f, v in fields if f == _NODE_OPERATOR and isinstance(v, memoryview)]
-        inputs = sum(field == _NODE_INPUT for field, _ in fields)
-        for name in (own.decode("ascii", "replace") for own in names):
+def _draws(fields: list[Field]) -> str | None:
+    """The name of the operator of a node, if it may draw random numbers."""
+    inputs = sum(field == _NODE_INPUT for field, _ in fields)
+    for field, value in fields:
+        if field == _NODE_OPERATOR and isinstance(value, memoryview):
+            name = bytes(value).decode("ascii", "replace")
             if name in RANDOM or (name == _DROPOUT and inputs >= _DROPOUT_INPUTS):
                 return name
     return None
 
 
-def _messages(content: bytes) -> Iterator[tuple[str, list[tuple[int, int | memoryview]]]]:
+def _messages(content: bytes) -> Iterator[tuple[str, list[Field]]]:
     """The messages that can lead to a tensor or a node, each with its kind and its fields."""
     waiting: list[tuple[str, memoryview, int]] = [(MODEL, memoryview(content), 0)]
     left = MAX_FIELDS
@@ -92,7 +104,7 @@ def _messages(content: bytes) -> Iterator[tuple[str, list[tuple[int, int | memor
         yield kind, fields
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+def _fields(message: memoryview) -> Iterator[Field]:
     """The fields of a message: their numbers, and an integer or the bytes of each."""
     position = 0
     while position < len(message):
@@ -116,6 +128,8 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 def _varint(message: memoryview, position: int) -> tuple[int, int]:
     """A number of seven bits a byte, and where it ends."""
+    if position < len(message) and message[position] < 0x80:  # nearly all are of one byte
+        return message[position], position + 1
     number = 0
     for shift in range(0, 70, 7):
         if position >= len(message):
@@ -128,4 +142,4 @@ def _varint(message: memoryview, position: int) -> tuple[int, int]:
     raise ValueError("no message of protocol buffers")
 
 
-__all__ = ["names_other_files", "random_operator"]
+__all__ = ["Contents", "scan"]
