@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -14,12 +15,15 @@ import numpy as np
 import pytest
 
 from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.confirm import WeighPayload
 from misstep.campaigns.engine import Engine
+from misstep.campaigns.planning.confirm import weigh_runs
+from misstep.campaigns.rows import RunRow
 from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.campaign import check_database
 from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.load import load_policy
-from misstep.policies.policy import Answers, Candidates, Policy, States
+from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
 from misstep.tasks.task import State, Task
 from support.alone import ran_alone
 from support.campaigns import SHARING, small_model, told
@@ -37,6 +41,7 @@ from support.permitted import (
 from support.tasks import generated_task, random_costs, sas, small_task
 
 HOW: dict[str, Any] = {"pool": 20, "oracle": "exact", "config": SHARING}
+UNINTERRUPTED = Engine._keep
 RULE = mostly(improving(true_distance), 4, 1)
 
 
@@ -410,6 +415,78 @@ def test_another_session_that_permits_otherwise_is_a_contradiction(
         assert {found.record(own).verdict for own in optimal} == {"FLAKY"}
         replayed = found.replay()
         assert replayed.ok, str(replayed)
+
+
+def stopped_after(units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on the work ends with Ctrl-C after so many units."""
+    left = iter(range(units))
+    keep = UNINTERRUPTED
+
+    def interrupted(*arguments: Any) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        keep(*arguments)
+
+    monkeypatch.setattr(Engine, "_keep", interrupted)
+
+
+@pytest.mark.parametrize("moods", [("good", "broken"), ("bad", "broken"), ("broken", "good")])
+@pytest.mark.parametrize("units", [2, 4, 8])
+def test_crashes_of_one_session_in_states_that_another_one_has_answers_for(
+    moods: tuple[str, str], units: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay called such folders invalid while they were not finished, and crashes stayed bugs."""
+    policy = SetPolicy(gripper(), by_mood)
+    monkeypatch.setenv("MOOD", moods[0])
+    stopped_after(2, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(policy.task, policy, out=tmp_path / "c", **HOW)
+    with open_campaign(tmp_path / "c", policy) as found:
+        monkeypatch.setenv("MOOD", moods[1])
+        stopped_after(units, monkeypatch)
+        with contextlib.suppress(KeyboardInterrupt):
+            found.resume()
+        replayed = found.replay()
+        assert replayed.ok, str(replayed)
+        monkeypatch.setattr(Engine, "_keep", UNINTERRUPTED)
+        found.resume()
+        replayed = found.replay()
+        assert replayed.ok, str(replayed)
+
+
+def test_faults_are_looked_for_where_the_policy_does_not_permit_the_run_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That was an internal error."""
+    policy = SetPolicy(random_task(12), by_mood)
+    how = {**HOW, "oracle": "bmo(20)+aras/ehc"}
+    monkeypatch.setenv("MOOD", "broken")
+    stopped_after(3, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(policy.task, policy, out=tmp_path / "c", **how)
+    with open_campaign(tmp_path / "c", policy) as found:
+        for mood, units, oracle in (("good", 0, None), ("broken", 8, "bmo(2)"), ("good", 99, None)):
+            monkeypatch.setenv("MOOD", mood)
+            stopped_after(units, monkeypatch)
+            with contextlib.suppress(KeyboardInterrupt):
+                found.resume() if oracle is None else found.judge(oracle)
+        replayed = found.replay()
+        assert replayed.ok, str(replayed)
+
+
+def test_a_crash_in_a_state_with_a_stored_answer_is_a_contradiction() -> None:
+    task = Task(sas([6], [0], [(0, 3)], FORK).encode(), name="fork")
+    start = (0,)
+    crash, goal = RunRow(0, "error", 0, ()), RunRow(1, "goal", 0, ())
+    runs = ((start, crash), ((3,), goal))
+    for permitted, met in (({start: (0,)}, {0: 0}), ({start: ()}, {0: 0}), ({}, {})):
+        weighed = weigh_runs(task, WeighPayload(runs, (), False, permitted=permitted))
+        assert weighed.met == met
+        assert [row.state for row in weighed.crossing] == [start] * len(met)
+        assert all(
+            (row.first, row.second) == (FAILED, *permitted[start], NO_ACTION)[:2]
+            for row in weighed.crossing
+        )
 
 
 def test_an_interrupted_retest_has_recorded_what_is_permitted(

@@ -111,14 +111,21 @@ class PermittedSets:
                 return f"operator {named}, which does not apply, is not permitted"
         return None
 
+    def bound_problem(self, state: State, claim: Claim) -> str | None:
+        """Checks that no permitted run is cheaper than claimed. More rows may be recorded than the claim was made from,
+        also of states in which the policy has crashed before; they can only raise the bound."""
+        least = self._least(state)
+        return (
+            f"a permitted run may cost {least}, less than {claim.least}"
+            if least < claim.least
+            else None
+        )
+
     def claim_problem(self, state: State, claim: Claim) -> str | None:
         """Checks the claim about the cheapest run, and, if all runs are known, about the most expensive one."""
-        least = self._least(state)
         if not claim.closed:
-            # More rows may be recorded than the claim was made from; they can only raise the bound.
-            if least < claim.least:
-                return f"a permitted run may cost {least}, less than {claim.least}"
-            return None
+            return self.bound_problem(state, claim)
+        least = self._least(state)
         closure = self.closure(state)
         if isinstance(closure, str):
             return closure

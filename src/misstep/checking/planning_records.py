@@ -429,6 +429,8 @@ class PlanningRecords:
         self.report.checked["permitted graphs"] += 1
         if kind == "fails-all":
             return self.sets.no_goal_problem(state)
+        if not rests:
+            return self.sets.bound_problem(state, run.claim)
         return self.sets.claim_problem(state, run.claim)
 
     def _meets(self, state: State) -> bool:

@@ -159,12 +159,28 @@ def contradiction(
 
 
 def weigh_runs(task: Task, payload: WeighPayload) -> Weighed:
+    crashes = _crashes_where_it_answered(task, payload)
+    payload = payload._replace(contradictions=(*payload.contradictions, *crashes))
     states_of = PermittedStates(task, payload.permitted if payload.contradictions else {})
     runs = []
     for state, run in payload.runs:
         more = states_of.reached(state) if run.number in payload.graphs else ()
         runs.append((run.number, [*decisions_of(task, state, run), *more]))
-    return weigh(runs, payload)
+    weighed = weigh(runs, payload)
+    return weighed._replace(crossing=(*crashes, *weighed.crossing))
+
+
+def _crashes_where_it_answered(task: Task, payload: WeighPayload) -> list[ContradictionRow]:
+    """States in which a run of a set-valued policy crashes although it is stored what the policy permits there."""
+    known = {row.state for row in payload.contradictions}
+    found: dict[Values, ContradictionRow] = {}
+    for start, run in payload.runs if payload.permitted else ():
+        if run.outcome == "error":
+            state, answer = decisions_of(task, start, run)[-1]
+            if state in payload.permitted and state not in known:
+                second = next(iter(payload.permitted[state]), NO_ACTION)
+                found[state] = ContradictionRow(state, answer, second, 2)
+    return list(found.values())
 
 
 __all__ = ["ask_again", "contradiction", "run_again", "weigh_runs"]
