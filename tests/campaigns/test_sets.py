@@ -18,7 +18,7 @@ from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.confirm import WeighPayload
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.planning.confirm import weigh_runs
-from misstep.campaigns.rows import RunRow
+from misstep.campaigns.rows import Ids, RunRow, Values
 from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.campaign import check_database
 from misstep.errors import UnsupportedError, UsageError
@@ -454,32 +454,58 @@ def test_crashes_of_one_session_in_states_that_another_one_has_answers_for(
         assert replayed.ok, str(replayed)
 
 
-def test_faults_are_looked_for_where_the_policy_does_not_permit_the_run_any_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("seed", "oracle", "sessions"),
+    [
+        pytest.param(
+            12,
+            "bmo(20)+aras/ehc",
+            [("broken", 3, {}), ("good", 0, {}), ("broken", 8, {"oracle": "bmo(2)"})],
+            id="faults were looked for, an internal error",
+        ),
+        pytest.param(
+            15,
+            "bmo(2)",
+            [("other", 8, {}), ("broken", 6, {}), ("bad", 1, {"pool": 23})],
+            id="a run failed beside the claim that none does",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", [SetPolicy, DrawingPolicy])
+def test_sessions_of_a_policy_that_permits_otherwise_each_time(
+    kind: type[SetPolicy],
+    seed: int,
+    oracle: str,
+    sessions: list[tuple[str, int, dict[str, Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """That was an internal error."""
-    policy = SetPolicy(random_task(12), by_mood)
-    how = {**HOW, "oracle": "bmo(20)+aras/ehc"}
-    monkeypatch.setenv("MOOD", "broken")
-    stopped_after(3, monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        run_campaign(policy.task, policy, out=tmp_path / "c", **how)
-    with open_campaign(tmp_path / "c", policy) as found:
-        for mood, units, oracle in (("good", 0, None), ("broken", 8, "bmo(2)"), ("good", 99, None)):
-            monkeypatch.setenv("MOOD", mood)
-            stopped_after(units, monkeypatch)
-            with contextlib.suppress(KeyboardInterrupt):
-                found.resume() if oracle is None else found.judge(oracle)
-        replayed = found.replay()
-        assert replayed.ok, str(replayed)
+    policy = kind(random_task(seed), by_mood)
+    how = {**HOW, "oracle": oracle}
+    for number, (mood, units, what) in enumerate([*sessions, ("good", 99, {})]):
+        monkeypatch.setenv("MOOD", mood)
+        stopped_after(units, monkeypatch)
+        with contextlib.suppress(KeyboardInterrupt):
+            if number == 0:
+                run_campaign(policy.task, policy, out=tmp_path / "c", **how)
+            with open_campaign(tmp_path / "c", policy) as found:
+                found.judge(what["oracle"]) if "oracle" in what else found.resume(**what)
+        with open_campaign(tmp_path / "c", policy) as found:
+            replayed = found.replay()
+            assert replayed.ok, str(replayed)
 
 
 def test_a_crash_in_a_state_with_a_stored_answer_is_a_contradiction() -> None:
     task = Task(sas([6], [0], [(0, 3)], FORK).encode(), name="fork")
-    start = (0,)
+    start: Values = (0,)
     crash, goal = RunRow(0, "error", 0, ()), RunRow(1, "goal", 0, ())
     runs = ((start, crash), ((3,), goal))
-    for permitted, met in (({start: (0,)}, {0: 0}), ({start: ()}, {0: 0}), ({}, {})):
+    cases: list[tuple[dict[Values, Ids], dict[int, int]]] = [
+        ({start: (0,)}, {0: 0}),
+        ({start: ()}, {0: 0}),
+        ({}, {}),
+    ]
+    for permitted, met in cases:
         weighed = weigh_runs(task, WeighPayload(runs, (), False, permitted=permitted))
         assert weighed.met == met
         assert [row.state for row in weighed.crossing] == [start] * len(met)

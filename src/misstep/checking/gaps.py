@@ -33,6 +33,14 @@ class Claim(NamedTuple):
     most: Cost  # the most expensive, if all of them are known to reach the goal
     costly_some: bool  # whether the most expensive one counts
 
+    def run_problem(self, outcome: str, spent: int) -> str | None:
+        """Checks that a run of this outcome and cost may be one of them."""
+        if outcome in FAILURES and not math.isinf(self.most):
+            return "it fails, and all permitted runs are said to reach the goal"
+        if outcome == "goal" and not self.least <= spent <= self.most:
+            return f"it costs {spent}, and permitted runs {self.least} to {self.most}"
+        return None
+
 
 class Spent(NamedTuple):
     """The cost of a policy, exact or as a lower bound, and the name of the resulting kind of bug."""

@@ -25,7 +25,7 @@ from misstep.checking.plan import validate_plan
 from misstep.checking.planning_faults import PlanningFaults
 from misstep.checking.report import CampaignReport, Finding, OpenBound, unjudged
 from misstep.checking.risk import risk_problem
-from misstep.checking.run import FAILURES, OUTCOMES, validate_run
+from misstep.checking.run import OUTCOMES, validate_run
 from misstep.checking.sas import State, parse_sas
 from misstep.checking.semantics import apply, check_state, is_applicable, refuse_axioms
 from misstep.checking.stored import (
@@ -315,10 +315,8 @@ class PlanningRecords:
         ):
             return problem
         claim = claim_of(run.permitted, self.costly_some)
-        if outcome in FAILURES and not math.isinf(claim.most):
-            return "it fails, and all permitted runs are said to reach the goal"
-        if outcome == "goal" and not claim.least <= spent <= claim.most:
-            return f"it costs {spent}, and permitted runs {claim.least} to {claim.most}"
+        if problem := claim.run_problem(outcome, spent):
+            return problem
         if problem := self._risk_problem(run.permitted, state):
             return f"the risk: {problem}"
         return Followed(states, operators, outcome, spent, claim)

@@ -49,6 +49,7 @@ def check_sets(
     claim = Claim(runs.closed, _cost(runs.least), _cost(runs.most), costly_some)
     states = [tuple(state.values) for state in run.states]
     problem = sets.run_problem(states, run.operators, run.outcome, named)
+    problem = problem or claim.run_problem(run.outcome, run.cost)
     start = states[0]
     if problem is None and verdict.kind is Kind.FAILS_ALL:
         problem = sets.no_goal_problem(start)

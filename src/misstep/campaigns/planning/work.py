@@ -42,6 +42,7 @@ from misstep.campaigns.rows import (
     ContradictionRow,
     FaultRow,
     Ids,
+    PermittedRow,
     RunRow,
     SetRow,
     StateRow,
@@ -76,6 +77,8 @@ from misstep.runs.permitted import PermittedRuns, WorstCase
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
+
+NOTHING_KNOWN = PermittedRow(closed=False, least=0, most=None)
 
 
 class _Base(NamedTuple):
@@ -271,6 +274,9 @@ class PlanningWork(Work):
             if self._is_as_before(bench, verdict, trace, run, member, sets):
                 sets.update(dict.fromkeys(self.sets_of(trace, verdict)))
             else:
+                if member.run is None and run.permitted is not None:
+                    # The graph was explored anew, and the run follows what was recalled.
+                    kept = run._replace(permitted=NOTHING_KNOWN)
                 state, cost = verdict.state, cost_of(kept, costly_some=self.own.costly_some)
                 verdict = read_verdict(BoundStore(self.task), state, cost, bench.objective)
             runs.append(kept)
