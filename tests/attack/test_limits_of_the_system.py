@@ -66,7 +66,7 @@ def test_long_names(task: Path, tmp_path: Path, command: tuple[str, ...]) -> Non
     assert "the name is too long for this file system" in done.stderr
 
 
-@pytest.mark.parametrize("files", [3, 5, 8, 12, 20])
+@pytest.mark.parametrize("files", range(3, 21))
 def test_few_open_files(task: Path, tmp_path: Path, files: int) -> None:
     """Wherever it happens, it is no bug of ours, and no message about something else."""
     code = (
@@ -83,7 +83,7 @@ def test_few_open_files(task: Path, tmp_path: Path, files: int) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
     )
-    if done.returncode in (0, 1) and files == 20:
+    if done.returncode in (0, 1) and files > 16:
         return
     assert done.returncode in (30, 33), done.stderr
     assert "too many open files" in done.stderr

@@ -20,7 +20,7 @@ from typer.exceptions import TyperException
 from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, ended_by_itself, tell
 from misstep.cli.output import keep_output_clean
-from misstep.cli.plain import plain_output
+from misstep.cli.plain import plain_output, same_streams
 from misstep.cli.verbs import KEPT_BY_SHELL, RootGroup, show_help
 from misstep.cli.wording import as_typed, plain_usage, refuse_unreadable
 from misstep.errors import (
@@ -164,7 +164,8 @@ def _guarded(
     run: Callable[[], Any], arguments: Sequence[str], *, as_json: bool, debug: bool
 ) -> int:
     try:
-        code = run()
+        with same_streams():
+            code = run()
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except typer.Exit as stop:

@@ -48,20 +48,32 @@ class PlainStream:
         for line in lines:
             self.write(line)
 
+    def detach(self) -> Any:
+        """What a policy wraps again, to print in another encoding. Our own stream stays as it is."""
+        self.flush()
+        return self.buffer
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.rich_proxied_file, name)
 
 
 @contextmanager
-def plain_output() -> Iterator[None]:
-    """Inside the `with` block, everything printed is plain text."""
+def same_streams() -> Iterator[None]:
+    """After the `with` block, the standard streams are those from before it, whatever code of others made of them."""
     before = sys.stdout, sys.stderr
-    sys.stdout = cast(TextIO, PlainStream(before[0], others=before[1]))
-    sys.stderr = cast(TextIO, PlainStream(before[1]))
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
 
 
-__all__ = ["json_text", "plain_output", "to_json"]
+@contextmanager
+def plain_output() -> Iterator[None]:
+    """Inside the `with` block, everything printed is plain text."""
+    with same_streams():
+        output = PlainStream(sys.stdout, others=sys.stderr)
+        sys.stdout, sys.stderr = cast(TextIO, output), cast(TextIO, PlainStream(sys.stderr))
+        yield
+
+
+__all__ = ["json_text", "plain_output", "same_streams", "to_json"]
