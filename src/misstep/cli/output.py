@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from misstep.cli.colours import STYLES, write
-from misstep.cli.plain import json_text, to_json
+from misstep.cli.plain import json_text, out_of_the_way, to_json
 from misstep.escaping import escaped
 from misstep.fitting import fitted, paragraph
 
@@ -86,7 +86,7 @@ def keep_output_clean() -> bool:
         if sys.stdout.fileno() != 1:
             return False
         sys.stdout.flush()
-        output, errors = os.dup(1), os.dup(2)
+        output, errors = out_of_the_way(1), out_of_the_way(2)
         os.dup2(2, 1)
     except (OSError, ValueError):
         return False  # one of the two is closed
