@@ -54,6 +54,19 @@ def not_from_here() -> Iterator[None]:
         os.close(here)
 
 
+@contextlib.contextmanager
+def without_script() -> Iterator[None]:
+    """Processes that `multiprocessing` starts would run the user's script again, which need not expect that."""
+    import types
+
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
+
+
 class Kept:
     """A running program and its keeper. `process` has the streams of the program."""
 
@@ -349,4 +362,5 @@ __all__ = [
     "leave",
     "not_from_here",
     "start",
+    "without_script",
 ]
