@@ -37,8 +37,17 @@ def reason(error: OSError) -> str:
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
+def is_of_current_folder(error: OSError) -> bool:
+    """Whether it says that somebody has removed the folder that we are in, which is the only one without a name."""
+    return error.errno == errno.ENOENT and error.filename is None
+
+
 def of_system(error: OSError) -> InputFileError:
     """An error of the operating system that nobody has put into words where it was raised."""
+    if is_of_current_folder(error):
+        return InputFileError(
+            "the current folder does not exist any more", hint="change to another folder"
+        )
     if error.filename is None:  # the error is about a stream, or the disk is full
         return InputFileError(f"cannot write: {reason(error)}")
     return InputFileError(reason(error), where=str(error.filename))
@@ -308,6 +317,7 @@ __all__ = [
     "check_beside",
     "check_target",
     "decoded",
+    "is_of_current_folder",
     "is_there",
     "not_following",
     "not_waiting",

@@ -29,7 +29,7 @@ from misstep.errors import (
     MisstepError,
     UsageError,
 )
-from misstep.files import of_system
+from misstep.files import is_of_current_folder, of_system
 from misstep.raised import in_words
 from misstep.stops import interrupt_once
 
@@ -212,7 +212,7 @@ def _guarded(
         if debug:
             raise
         error = of_system(problem)
-        if problem.filename is None:
+        if problem.filename is None and not is_of_current_folder(problem):
             close_output()
     except Exception as problem:
         if debug:
