@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import pytest
 
@@ -112,6 +113,17 @@ def stopping(candidates: Any, then: BaseException | None) -> Any:
 
 def test_a_process_that_ends_is_no_internal_error() -> None:
     with pytest.raises(ToolError, match="a worker process ended by itself"):
+        examine(Examining(ends=True))
+
+
+def test_no_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where /dev/shm is read-only, the queue of a pool has no locks."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("_multiprocessing.SemLock", refuse)
+    with pytest.raises(ToolError, match=r"shared memory: the disk is read-only; use one process"):
         examine(Examining(ends=True))
 
 

@@ -31,6 +31,7 @@ from misstep.errors import (
     ToolError,
     UndecidedError,
 )
+from misstep.files import reason
 from misstep.kept import not_from_here, without_script
 from misstep.oracles.registry import has_registered
 from misstep.stops import HEARD
@@ -237,7 +238,13 @@ def examining_here(examiner: Examiner, jobs: int) -> Iterator[Examining]:
                 stack.enter_context(not_from_here())
             if not has_registered():
                 stack.enter_context(without_script())
-            yield
+            try:
+                yield
+            except OSError as error:
+                raise ToolError(
+                    f"cannot start other processes, which also need shared memory: {reason(error)}",
+                    hint="use one process (--jobs 1)",
+                ) from error
 
     with starting():
         pool = ProcessPoolExecutor(jobs, context, _begin, (examiner, os.getpid()))
