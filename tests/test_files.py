@@ -10,8 +10,9 @@ import pytest
 
 from misstep.checking.files import read_text
 from misstep.errors import InputFileError
-from misstep.files import read_bytes, write_bytes
+from misstep.files import read_bytes, write_all, write_bytes
 from misstep.policies.user_code import file_digest
+from support.disk import files_up_to
 
 
 def test_reading_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
@@ -30,6 +31,31 @@ def test_a_file_is_replaced(tmp_path: Path) -> None:
         write_bytes(path, content)
         assert path.read_bytes() == content
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_files_that_belong_together_are_all_written_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """Ctrl-C in the middle, too."""
+    (tmp_path / "old").write_bytes(b"old")
+    files = {tmp_path / "new": b"new", tmp_path / "old": b"x" * 5000}
+    with files_up_to(4096), pytest.raises(InputFileError, match="old: cannot write"):
+        write_all(files)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+    renames, rename = 0, Path.replace
+
+    def stopped(source: Path, target: Path) -> Path:
+        nonlocal renames
+        renames += 1
+        if renames == failing:
+            raise KeyboardInterrupt
+        return rename(source, target)
+
+    monkeypatch.setattr(Path, "replace", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        write_all(files)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 
 
 def test_links_are_followed(tmp_path: Path) -> None:

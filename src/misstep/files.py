@@ -11,7 +11,8 @@ import errno
 import os
 import stat
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from misstep.errors import InputFileError, InputFormatError
@@ -36,8 +37,17 @@ def reason(error: OSError) -> str:
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
+def is_of_current_folder(error: OSError) -> bool:
+    """Whether it says that somebody has removed the folder that we are in, which is the only one without a name."""
+    return error.errno == errno.ENOENT and error.filename is None
+
+
 def of_system(error: OSError) -> InputFileError:
     """An error of the operating system that nobody has put into words where it was raised."""
+    if is_of_current_folder(error):
+        return InputFileError(
+            "the current folder does not exist any more", hint="change to another folder"
+        )
     if error.filename is None:  # the error is about a stream, or the disk is full
         return InputFileError(f"cannot write: {reason(error)}")
     return InputFileError(reason(error), where=str(error.filename))
@@ -217,30 +227,53 @@ def write_bytes(path: Path, content: bytes, *, follow: bool = True) -> None:
     Only regular files are replaced. A device is refused, and a symbolic link is followed; inside a folder of Misstep
     (`follow` is False) the link itself is replaced.
     """
-    name = str(path)
+    write_all({path: content}, follow=follow)
+
+
+def write_all(contents: Mapping[Path, bytes], *, follow: bool = True) -> None:
+    """The same for several files: on a full disk none is replaced, and no new one is left behind."""
+    staged: list[tuple[Path, Path]] = []
+    created: list[Path] = []
+    name = ""
     try:
-        if follow:
-            path = Path(os.path.realpath(path))
-            if path.is_symlink():
-                raise InputFileError("symbolic links in a circle", where=name)
-        if path.is_dir():
-            raise InputFileError("this is a folder", where=name, expected="a file to write to")
-        if path.exists() and not path.is_file():
-            raise InputFileError(
-                "this is not a regular file", where=name, expected="a file to write to"
-            )
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        try:
+        # All contents are on the disk before the first file gets its name.
+        for path, content in contents.items():
+            name = str(path)
+            target = _to_replace(path, follow)
+            temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+            staged.append((temporary, target))
             with temporary.open("xb") as file:
                 file.write(content)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except ValueError as error:  # A null character in the path.
-        raise InputFileError(f"not a path: {error}", where=repr(name)) from error
-    except OSError as error:
-        raise InputFileError(f"cannot write: {reason(error)}", where=name) from error
+        for temporary, target in staged:
+            name, is_new = str(target), not os.path.lexists(target)
+            temporary.replace(target)
+            if is_new:
+                created.append(target)
+    except BaseException as error:
+        for leftover in (*(temporary for temporary, _ in staged), *created):
+            with suppress(OSError):
+                leftover.unlink()
+        if isinstance(error, ValueError):  # A null character in the path.
+            raise InputFileError(f"not a path: {error}", where=repr(name)) from error
+        if isinstance(error, OSError):
+            raise InputFileError(f"cannot write: {reason(error)}", where=name) from error
+        raise
+
+
+def _to_replace(path: Path, follow: bool) -> Path:
+    """The file itself that a path stands for, if it may be replaced."""
+    name = str(path)
+    if follow:
+        path = Path(os.path.realpath(path))
+        if path.is_symlink():
+            raise InputFileError("symbolic links in a circle", where=name)
+    if path.is_dir():
+        raise InputFileError("this is a folder", where=name, expected="a file to write to")
+    if path.exists() and not path.is_file():
+        raise InputFileError(
+            "this is not a regular file", where=name, expected="a file to write to"
+        )
+    return path
 
 
 def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> None:
@@ -284,6 +317,7 @@ __all__ = [
     "check_beside",
     "check_target",
     "decoded",
+    "is_of_current_folder",
     "is_there",
     "not_following",
     "not_waiting",
@@ -293,6 +327,7 @@ __all__ = [
     "reason",
     "refuse_link",
     "refuse_linked_folders",
+    "write_all",
     "write_bytes",
     "write_inside",
 ]

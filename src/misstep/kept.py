@@ -1,9 +1,10 @@
 """Start programs so that they always end when we do.
 
-A program is the child of a keeper, a tiny process that watches a pipe from us. The system closes our end of the pipe
+A program is the child of a keeper, a tiny process that watches a line to us. The system closes our end of the line
 when we end for any reason (SIGKILL, a closed terminal, a crash). The keeper then ends the program and all processes
 that the program started. It finds them because it is a "subreaper": orphans below it become its children, even those in
-other sessions. It does the same when the program ends by itself, and exits with the program's exit status.
+other sessions. It does the same when the program ends by itself, and exits with the program's exit status. If we were
+killed, it also removes the temporary folder that we had made for the program.
 
 This file is also the program of the keeper, so it imports nothing else of Misstep. Systems other than Linux have no
 subreapers: there, only the process group of the program is ended, and only by us.
@@ -22,11 +23,15 @@ import sys
 import weakref
 from collections.abc import Iterator, Sequence
 from time import monotonic, sleep
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import socket
 
 _PROGRAM = os.path.abspath(__file__)
 _PATIENCE = 2.0  # seconds for the keeper to end everything; then its group is killed
 LATE = 5.0  # seconds for a process to end, once all is said
+_ENDED = b"."  # what we say to a keeper before we close the line; whoever is killed says nothing
 _SET_DEATH_SIGNAL = 1
 _SET_SUBREAPER = 36
 # The first statement of our `python -c` programs. Without it Python would import from the current folder first, and run
@@ -49,10 +54,23 @@ def not_from_here() -> Iterator[None]:
         os.close(here)
 
 
+@contextlib.contextmanager
+def without_script() -> Iterator[None]:
+    """Processes that `multiprocessing` starts would run the user's script again, which need not expect that."""
+    import types
+
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
+
+
 class Kept:
     """A running program and its keeper. `process` has the streams of the program."""
 
-    def __init__(self, process: subprocess.Popen[bytes], pid: int, lifeline: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], pid: int, lifeline: socket.socket) -> None:
         self.process = process
         self.pid = pid
         self.end = weakref.finalize(self, _end, process, lifeline, os.getpid())
@@ -74,26 +92,48 @@ class Kept:
         return os.waitid(os.P_PID, self.process.pid, flags) is not None
 
 
-def start(command: Sequence[str], *, memory_bytes: int | None = None, **how: Any) -> Kept:
+def start(
+    command: Sequence[str],
+    *,
+    memory_bytes: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    **how: Any,
+) -> Kept:
     """Start a program below a keeper, with the arguments and errors of `subprocess.Popen(command, **how)`.
 
-    The method `end` ends the program and all that it started; so does the end of this process.
+    The method `end` ends the program and all that it started; so does the end of this process. `folder` is a temporary
+    folder that the caller removes; if this process is killed while the program runs, it is removed all the same.
     """
-    watched, lifeline = os.pipe()
-    told, tell = os.pipe()
+    import socket
+
+    watched, lifeline = socket.socketpair()
+    told, tell = -1, -1
     try:
+        told, tell = os.pipe()
         memory = "none" if memory_bytes is None else str(memory_bytes)
-        keeper = [sys.executable, "-I", "-S", _PROGRAM, str(watched), str(tell), memory]
+        place = "" if folder is None else os.path.abspath(folder)
+        keeper = [
+            sys.executable,
+            "-I",
+            "-S",
+            _PROGRAM,
+            str(watched.fileno()),
+            str(tell),
+            memory,
+            place,
+        ]
         process: subprocess.Popen[bytes] = subprocess.Popen(
-            [*keeper, *command], pass_fds=[watched, tell], start_new_session=True, **how
+            [*keeper, *command], pass_fds=[watched.fileno(), tell], start_new_session=True, **how
         )
     except BaseException:
-        os.close(lifeline)
-        os.close(told)
+        lifeline.close()
+        if told >= 0:
+            os.close(told)
         raise
     finally:
-        os.close(watched)
-        os.close(tell)
+        watched.close()
+        if tell >= 0:
+            os.close(tell)
     with open(told, "rb") as pipe:
         words = dict(word.split(b"=") for word in pipe.read().split())
     if b"pid" in words and b"error" not in words:
@@ -105,10 +145,14 @@ def start(command: Sequence[str], *, memory_bytes: int | None = None, **how: Any
     raise OSError(f"the process that watches the program ended ({process.returncode})")
 
 
-def _end(process: subprocess.Popen[bytes], lifeline: int, owner: int) -> None:
+def _end(process: subprocess.Popen[bytes], lifeline: socket.socket, owner: int) -> None:
     if os.getpid() != owner:  # a fork of the process that started the program
         return
-    os.close(lifeline)
+    import socket
+
+    with contextlib.suppress(OSError):  # the keeper has ended, which must not be our end
+        lifeline.send(_ENDED, getattr(socket, "MSG_NOSIGNAL", 0))
+    lifeline.close()
     if process.returncode is None:
         try:
             process.wait(_PATIENCE)
@@ -224,7 +268,7 @@ def _children_by_search() -> list[int]:
 # -- the keeper -----------------------------------------------------------------------------------
 
 
-def _keep(watched: int, tell: int, memory: str, command: Sequence[str]) -> NoReturn:
+def _keep(watched: int, tell: int, memory: str, folder: str, command: Sequence[str]) -> NoReturn:
     import select
 
     adopt_orphans()
@@ -249,6 +293,10 @@ def _keep(watched: int, tell: int, memory: str, command: Sequence[str]) -> NoRet
         os.read(woken, 4096)
         status = _status(program)
     end_children()
+    if status is None and folder and not os.read(watched, 1):
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)  # follows no links
     os.killpg(0, signal.SIGKILL) if status is None else _end_like(status)
     os._exit(70)
 
@@ -301,7 +349,7 @@ def _end_like(status: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _keep(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:])
+    _keep(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5:])
 
 
 __all__ = [
@@ -314,4 +362,5 @@ __all__ = [
     "leave",
     "not_from_here",
     "start",
+    "without_script",
 ]

@@ -124,6 +124,40 @@ def test_a_killed_owner_takes_its_program_along(pids: Path, number: signal.Signa
     assert all_gone(pids)
 
 
+KEEPING = """
+import os, signal, sys, time
+from misstep.kept import start
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+program = start([sys.executable, "-c", "import time; time.sleep(float(input()))"], stdin=-1, folder=sys.argv[1])
+how = sys.argv[2]
+program.stdin.write(b"0\\n" if how == "ended by itself" else b"600\\n")
+program.stdin.flush()
+if how == "ended by itself": program.process.wait()
+if how == "killed": os.kill(os.getpid(), signal.SIGKILL)
+program.end()
+print("alive", flush=True)
+"""
+
+
+@pytest.mark.parametrize("how", ["killed", "ended", "ended by itself"])
+def test_only_the_folder_of_a_killed_owner_is_removed(tmp_path: Path, how: str) -> None:
+    folder, other = tmp_path / "folder", tmp_path / "other"
+    (folder / "inside").mkdir(parents=True)
+    other.mkdir()
+    (other / "file").touch()
+    (folder / "link").symlink_to(other)
+    done = subprocess.run(
+        [sys.executable, "-c", KEEPING, folder, how], stdout=subprocess.PIPE, text=True
+    )
+    assert done.stdout == ("" if how == "killed" else "alive\n")
+    if how == "killed":
+        assert until(lambda: not folder.exists())
+    else:
+        time.sleep(0.2)
+        assert folder.exists()
+    assert (other / "file").exists()
+
+
 TRANSLATING = """
 import sys
 from misstep.tasks.pddl import translate
@@ -137,13 +171,18 @@ def test_a_killed_owner_takes_the_translator_along(pids: Path, tmp_path: Path) -
     generate("gripper", balls=2).write(tmp_path / "task")
     launcher = STUBBORN.format(folder=str(pids), then="time.sleep(600)")
     files = [str(tmp_path / "task" / name) for name in ("domain.pddl", "problem.pddl")]
+    (tmp_path / "tmp").mkdir()
     # Another test may have had the same task translated.
-    own_cache = {**os.environ, "MISSTEP_CACHE_DIR": str(tmp_path / "cache")}
-    owner = subprocess.Popen([sys.executable, "-c", TRANSLATING, *files, launcher], env=own_cache)
+    own = {"MISSTEP_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+    owner = subprocess.Popen(
+        [sys.executable, "-c", TRANSLATING, *files, launcher], env={**os.environ, **own}
+    )
     assert until(lambda: len(list(pids.iterdir())) == 2)
+    assert list((tmp_path / "tmp").iterdir())
     owner.kill()
     owner.wait(PATIENCE)
     assert all_gone(pids)
+    assert until(lambda: not list((tmp_path / "tmp").iterdir()))
 
 
 # -- workers --------------------------------------------------------------------------------------
@@ -172,8 +211,10 @@ def sleepy_test(pids: Path, tmp_path: Path, *options: str) -> list[str]:
 def test_a_killed_command_takes_its_processes_along(
     pids: Path, tmp_path: Path, number: signal.Signals, options: tuple[str, ...]
 ) -> None:
+    (tmp_path / "tmp").mkdir()
     command = subprocess.Popen(
         sleepy_test(pids, tmp_path, *options),
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -184,6 +225,7 @@ def test_a_killed_command_takes_its_processes_along(
     assert command.returncode == (-9 if number == signal.SIGKILL else 23)
     assert "Traceback" not in errors
     assert all_gone(pids)
+    assert until(lambda: not list((tmp_path / "tmp").iterdir()))
 
 
 def test_a_closed_terminal_ends_a_command(pids: Path, tmp_path: Path) -> None:

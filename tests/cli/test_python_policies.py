@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -131,3 +133,45 @@ def test_a_policy_that_closes_its_streams_does_not_choose_the_exit_code(
     )
     assert done.returncode == 1
     assert json.loads(done.stdout)["bugs"]["total"] == 1
+
+
+SABOTAGE = {
+    "no errors": "sys.stderr = None",
+    "no output": "sys.stdout = sys.__stdout__ = sys.__stderr__ = None",
+    "closed": "sys.stderr.close()",
+    "both closed": "sys.stdout.close(); sys.stderr.close(); sys.__stdout__.close(); sys.__stderr__.close()",
+    "wrapped and dropped": "sys.stderr = io.TextIOWrapper(sys.stderr.buffer); sys.stderr = None; gc.collect()",
+    "detached": "sys.stderr = io.TextIOWrapper(sys.stderr.detach()); sys.stderr = None; gc.collect()",
+    "elsewhere": "os.dup2(os.open(os.devnull, os.O_WRONLY), 2)",
+}
+
+
+@pytest.mark.parametrize("what", SABOTAGE)
+@pytest.mark.parametrize("when", ["loaded", "asked"])
+def test_the_words_of_a_command_come_out_whatever_a_policy_does_to_the_streams(
+    tmp_path: Path, what: str, when: str
+) -> None:
+    once = f"if not done: done.append(1); {SABOTAGE[what]}"
+    head = ["import gc, io, os, sys, time", "done = []", *([once] if when == "loaded" else [])]
+    asked = [once, "if 'STOP' in os.environ: os.kill(os.getppid(), 2); time.sleep(60)"]
+    body = [f"    {line}" for line in [*asked, "return state.operators[0]"]]
+    (tmp_path / "p.py").write_text("\n".join([*head, "def act(state):", *body]))
+    generate("gripper", balls=1).write(tmp_path / "task")
+    words = ["test", "task", "--policy", "python:p.py:act", "--pool", "1", "--json", "--force"]
+
+    def told(**more: str) -> tuple[int, dict[str, Any], str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "misstep", *words],
+            cwd=tmp_path,
+            env={**os.environ, **more},
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, json.loads(done.stdout), done.stderr
+
+    code, result, errors = told()
+    assert (code, result["bugs"]["total"], errors) == (1, 1, "")
+    code, result, errors = told(STOP="1")
+    assert (code, result["exit_code"]) == (23, 23)
+    assert errors.startswith("misstep: misstep-campaign: stopped by the user; ")
+    assert len(errors.splitlines()) == 1

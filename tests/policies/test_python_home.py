@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import py_compile
 import subprocess
@@ -43,6 +44,17 @@ def test_two_threads_leave_the_output_as_it_was() -> None:
     assert sys.stdout is sys.stderr
     second.__exit__()
     assert sys.stdout is before
+
+
+def test_streams_that_the_code_replaces_are_put_back() -> None:
+    before, outer, inner = (sys.stdout, sys.stderr), Home(), Home()
+    own = io.StringIO()
+    with outer:
+        sys.stdout = own  # the code asks a policy itself, and keeps what it prints
+        with inner:
+            sys.stderr = sys.stdout = None  # type: ignore[assignment]
+        assert (sys.stdout, sys.stderr) == (own, before[1])
+    assert (sys.stdout, sys.stderr) == before
 
 
 def test_helpers_of_the_same_name_are_not_mixed_up(task: Task, tmp_path: Path) -> None:

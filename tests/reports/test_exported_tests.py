@@ -31,6 +31,7 @@ from misstep.tasks.domains.write import write_instance
 from misstep.tasks.generate import generate
 from misstep.tasks.task import Task
 from support.campaigns import MODELS, NOISY, ModelTruth, small_model
+from support.disk import files_up_to
 from support.dominance import logistics
 from support.exports import model_campaign, planning_campaign, run_pytest, strategy_policy
 from support.jani import TINY_LINE, write
@@ -104,6 +105,20 @@ def test_a_policy_that_cannot_be_asked_is_not_an_expected_failure(tmp_path: Path
     assert gone.returncode == 1
     assert "nowhere.py" in gone.stdout
     assert "Traceback" not in gone.stdout
+
+
+def test_a_full_disk_leaves_no_export_or_the_old_one(tmp_path: Path) -> None:
+    campaign = planning_campaign()
+    bugs = campaign.bugs
+    for folder in (tmp_path / "new" / "tests", tmp_path / "old"):
+        if folder.name == "old":
+            export_tests(campaign, folder, bugs=bugs[:1])
+        before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+        size = 4096  # of the largest file that the disk takes
+        with files_up_to(size), pytest.raises(InputFileError, match=f"{DATA_NAME}: cannot write"):
+            export_tests(campaign, folder, bugs=bugs)
+        assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+        assert not (tmp_path / "new").exists()
 
 
 def test_what_a_derivation_proves_is_asked_for(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from shlex import quote
 
-from misstep.campaigns.database import connect
+from misstep.campaigns.database import connect, why_no_file
 from misstep.campaigns.lock import LOCK_NAME, WriterLock
 from misstep.campaigns.schema import APPLICATION_ID, create_tables
 from misstep.campaigns.seal import seal_from_scratch
@@ -171,8 +171,9 @@ def _build(folder: Path, config: str) -> None:
         unfinished.rename(folder / DATABASE_NAME)
         _sync_folder(folder)
     except (OSError, sqlite3.Error) as error:
+        why = error if isinstance(error, OSError) else why_no_file()
         raise InputFileError(
-            f"cannot write: {reason(error) if isinstance(error, OSError) else error}",
+            f"cannot write: {error if why is None else reason(why)}",
             where=str(folder),
             hint="nothing was begun; make room or choose another folder, then try again",
         ) from error

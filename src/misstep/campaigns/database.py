@@ -17,10 +17,11 @@ from urllib.parse import quote
 
 from misstep.campaigns.schema import definitions
 from misstep.errors import InputFileError, InputFormatError, MisstepError, UsageError
-from misstep.files import not_following, refuse_link
+from misstep.files import not_following, reason, refuse_link
 
 # How long a statement waits for another program that has the database locked.
 BUSY_SECONDS = 20.0
+FILES = 4  # that SQLite opens: the database, its log, the index of that, and its folder
 MAX_VALUE_BYTES = 2**30 - 1  # of one value
 _MAGIC = b"SQLite format 3\0"
 AGAIN = "start a new campaign with the same settings, which are in config.toml beside it: it gives the same records"
@@ -81,6 +82,8 @@ def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:
         return InputFileError(
             "another program has the database locked", where=where, hint="close it and try again"
         )
+    if "unable to open" in text and (why := why_no_file()) is not None:
+        return InputFileError(f"cannot open or write: {reason(why)}", where=where)
     if "readonly" in text or "unable to open" in text:
         return InputFileError(
             f"cannot open or write: {text}", where=where, hint="check its permissions"
@@ -94,6 +97,20 @@ def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:
     if isinstance(error, sqlite3.DatabaseError):
         return InputFormatError(f"the database is damaged: {text}", where=where, hint=AGAIN)
     return MisstepError(f"SQLite: {text}", where=where)
+
+
+def why_no_file() -> OSError | None:
+    """Why no process could open the files that SQLite needs, such as too many open ones: SQLite does not say it."""
+    opened: list[int] = []
+    try:
+        while len(opened) < FILES:
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error
+    finally:
+        for number in opened:
+            os.close(number)
+    return None
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
@@ -263,4 +280,5 @@ __all__ = [
     "has_log",
     "translated",
     "uncollected",
+    "why_no_file",
 ]

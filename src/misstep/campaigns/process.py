@@ -48,6 +48,23 @@ def limit_memory(megabytes: int) -> None:
 
 
 @contextmanager
+def with_children() -> Iterator[None]:
+    """Let a daemonic process, such as one of `multiprocessing.Pool`, start others.
+
+    Python forbids it because they might outlive their parent. Ours do not (`end_with`).
+    """
+    from multiprocessing.process import current_process
+
+    ours = current_process()
+    was = ours.daemon
+    ours.daemon = False
+    try:
+        yield
+    finally:
+        ours.daemon = was
+
+
+@contextmanager
 def without_interrupts() -> Iterator[None]:
     """Block Ctrl-C while processes start; they inherit this and unblock it when they can handle it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
@@ -57,4 +74,12 @@ def without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-__all__ = ["OVERDUE", "STOPS", "end_with", "hash_seed", "limit_memory", "without_interrupts"]
+__all__ = [
+    "OVERDUE",
+    "STOPS",
+    "end_with",
+    "hash_seed",
+    "limit_memory",
+    "with_children",
+    "without_interrupts",
+]

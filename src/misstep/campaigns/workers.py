@@ -39,6 +39,7 @@ from misstep.campaigns.process import (
     end_with,
     hash_seed,
     limit_memory,
+    with_children,
     without_interrupts,
 )
 from misstep.campaigns.settings import Settings
@@ -442,7 +443,8 @@ def _fork(worker: Worker, memory_mb: int | None, role: int, _: bool) -> _Process
 
     parent = os.getpid()
     process = context.Process(target=serve, daemon=True)
-    process.start()
+    with with_children():
+        process.start()
     theirs.close()
     return _Process(_Fork(process), ours, role)
 

@@ -32,7 +32,7 @@ def tell(error: MisstepError, *, as_json: bool) -> int:
         sys.stderr.write(f"{name} {text}\n")
         sys.stderr.flush()
     except OSError:  # the terminal is gone; only the exit code is left
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        close_output(sys.stderr.fileno())
     return error.exit_code
 
 

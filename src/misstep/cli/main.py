@@ -20,7 +20,7 @@ from typer.exceptions import TyperException
 from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, ended_by_itself, tell
 from misstep.cli.output import keep_output_clean
-from misstep.cli.plain import plain_output
+from misstep.cli.plain import plain_output, same_streams
 from misstep.cli.verbs import KEPT_BY_SHELL, RootGroup, show_help
 from misstep.cli.wording import as_typed, plain_usage, refuse_unreadable
 from misstep.errors import (
@@ -29,7 +29,7 @@ from misstep.errors import (
     MisstepError,
     UsageError,
 )
-from misstep.files import of_system
+from misstep.files import is_of_current_folder, of_system
 from misstep.raised import in_words
 from misstep.stops import interrupt_once
 
@@ -164,7 +164,8 @@ def _guarded(
     run: Callable[[], Any], arguments: Sequence[str], *, as_json: bool, debug: bool
 ) -> int:
     try:
-        code = run()
+        with same_streams():
+            code = run()
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except typer.Exit as stop:
@@ -211,7 +212,7 @@ def _guarded(
         if debug:
             raise
         error = of_system(problem)
-        if problem.filename is None:
+        if problem.filename is None and not is_of_current_folder(problem):
             close_output()
     except Exception as problem:
         if debug:

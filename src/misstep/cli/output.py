@@ -6,14 +6,14 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from misstep.cli.colours import STYLES, write
-from misstep.cli.plain import json_text, to_json
+from misstep.cli.plain import json_text, out_of_the_way, to_json
 from misstep.escaping import escaped
 from misstep.fitting import fitted, paragraph
 
@@ -49,9 +49,22 @@ class _Output(io.FileIO):
         except BrokenPipeError:
             self.has_reader = False
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.fileno(), os.get_inheritable(self.fileno()))
+            # The code of a policy may still print to the descriptor that ours is a duplicate of.
+            for number in (1, 2):
+                with suppress(OSError):  # a policy has closed it
+                    if os.path.sameopenfile(number, self.fileno()):
+                        os.dup2(nowhere, number)
+            os.dup2(nowhere, self.fileno(), inheritable=False)
             os.close(nowhere)
             return len(data)
+
+
+class _Lasting(io.BufferedWriter):
+    """Cannot be closed: the code of a policy may close the standard streams, or wrap them and drop the wrapper."""
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.flush()
 
 
 def has_reader() -> bool:
@@ -64,8 +77,8 @@ def keep_output_clean() -> bool:
     """Make sure that standard output only carries what we write to `sys.stdout`, for the rest of the program.
 
     Native code of a policy may write to descriptor 1. From here on, descriptor 1 is standard error, also in child
-    processes, and our own output goes to a duplicate. This is never undone, because C libraries flush when the program
-    ends. Returns whether it was done.
+    processes. All that we print ourselves goes to duplicates, since a policy may also close both descriptors. This is
+    never undone, because C libraries flush when the program ends. Returns whether it was done.
     """
     if sys.stdout is not sys.__stdout__ or sys.stdout is None:
         return False  # it is redirected already, as in tests
@@ -73,19 +86,19 @@ def keep_output_clean() -> bool:
         if sys.stdout.fileno() != 1:
             return False
         sys.stdout.flush()
-        kept = os.dup(1)
+        output, errors = out_of_the_way(1), out_of_the_way(2)
         os.dup2(2, 1)
     except (OSError, ValueError):
         return False  # one of the two is closed
-    sys.stdout = _text(_Output(kept, "w"), sys.stdout)
+    sys.stdout = _text(output, sys.stdout)
     if sys.stderr is sys.__stderr__ and sys.stderr is not None:  # else it is redirected
-        sys.stderr = _text(_Output(2, "w", closefd=False), sys.stderr)
+        sys.stderr = _text(errors, sys.stderr)
     return True
 
 
-def _text(stream: _Output, before: TextIO) -> TextIO:
+def _text(number: int, before: TextIO) -> TextIO:
     return io.TextIOWrapper(
-        io.BufferedWriter(stream),
+        _Lasting(_Output(number, "w", closefd=False)),
         encoding=before.encoding,
         errors=before.errors,
         # Python's unbuffered mode (PYTHONUNBUFFERED) buffers no lines, but writes everything through.

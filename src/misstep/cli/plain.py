@@ -10,7 +10,9 @@ This module imports almost nothing, because it is needed while the commands are 
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +20,8 @@ from threading import get_ident
 from typing import Any, TextIO, cast
 
 from misstep.escaping import escaped
+
+FAR = 200  # descriptors that programs close one by one have lower numbers
 
 
 def to_json(value: object) -> str:
@@ -28,6 +32,14 @@ def to_json(value: object) -> str:
 def json_text(text: str) -> str:
     """The same of JSON that is text already."""
     return text.replace("\x7f", "\\u007f")
+
+
+def out_of_the_way(number: int) -> int:
+    """A duplicate of a descriptor that a policy does not close which closes all those that it might have inherited."""
+    try:
+        return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, FAR)
+    except OSError:  # few descriptors are allowed
+        return os.dup(number)
 
 
 class PlainStream:
@@ -48,20 +60,32 @@ class PlainStream:
         for line in lines:
             self.write(line)
 
+    def detach(self) -> Any:
+        """What a policy wraps again, to print in another encoding. Our own stream stays as it is."""
+        self.flush()
+        return self.buffer
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.rich_proxied_file, name)
 
 
 @contextmanager
-def plain_output() -> Iterator[None]:
-    """Inside the `with` block, everything printed is plain text."""
+def same_streams() -> Iterator[None]:
+    """After the `with` block, the standard streams are those from before it, whatever code of others made of them."""
     before = sys.stdout, sys.stderr
-    sys.stdout = cast(TextIO, PlainStream(before[0], others=before[1]))
-    sys.stderr = cast(TextIO, PlainStream(before[1]))
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
 
 
-__all__ = ["json_text", "plain_output", "to_json"]
+@contextmanager
+def plain_output() -> Iterator[None]:
+    """Inside the `with` block, everything printed is plain text."""
+    with same_streams():
+        output = PlainStream(sys.stdout, others=sys.stderr)
+        sys.stdout, sys.stderr = cast(TextIO, output), cast(TextIO, PlainStream(sys.stderr))
+        yield
+
+
+__all__ = ["json_text", "out_of_the_way", "plain_output", "same_streams", "to_json"]

@@ -11,7 +11,6 @@ With `--debug` nothing is watched, so that debuggers see one process.
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import signal
@@ -20,6 +19,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from misstep.cli.plain import out_of_the_way
+
 # Commands that run nothing but our own code. All others may ask a policy in their own process, or run code of installed
 # packages there.
 UNWATCHED = {"", "doctor", "dominance", "generate", "list", "plan", "records"}
@@ -27,6 +28,7 @@ _HANDED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _GRACE = 0.3  # seconds for processes that end when they notice that ours has ended
 _BROKEN_OUTPUT = 120  # what Python ends with if the last of its output cannot be written
+
 
 Report = Callable[[int], None]
 
@@ -54,9 +56,7 @@ def watched(arguments: Sequence[str]) -> Report:
         os._exit(1)  # the parent is gone
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     heard_by(stop)
-    with suppress(OSError):  # few descriptors are allowed
-        # Out of the way of a policy that closes all descriptors that it might have inherited.
-        tell = fcntl.fcntl(tell, fcntl.F_DUPFD_CLOEXEC, 200)
+    tell = out_of_the_way(tell)
     own = os.getpid()
 
     def report(code: int) -> None:

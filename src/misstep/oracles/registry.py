@@ -81,6 +81,11 @@ def is_registered(name: str) -> bool:
     return name in _REGISTERED
 
 
+def has_registered() -> bool:
+    """Whether the user's program has registered an oracle, which another process only knows if it runs that program."""
+    return bool(_REGISTERED)
+
+
 def known_oracles() -> list[str]:
     others = [point.name for point in metadata.entry_points(group=GROUP)]
     return sorted({*BUILTIN, *_REGISTERED, *others})
@@ -130,6 +135,7 @@ __all__ = [
     "GROUP",
     "Kind",
     "Parameter",
+    "has_registered",
     "is_registered",
     "known_oracles",
     "oracle_kind",

@@ -36,6 +36,7 @@ def ask_elsewhere(function: str, *question: object, seconds: float | None = None
         (Path(folder) / "question").write_bytes(pickle.dumps(question))
         program = start(
             [sys.executable, "-c", _MAIN, json.dumps([folder, sys.path, function])],
+            folder=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             env=environment,

@@ -2,9 +2,9 @@
 
 `with home:` surrounds the loading of the code and each call. Inside, the code can import from its own folder. Modules
 imported from there are hidden outside, so that the `helper.py` of one policy is never used by another. Output of the
-code goes to standard error, and a folder that it changes to is the current one for it alone. If the code forks and the
-child returns to us, the child is ended; `os._exit` raises an exception like `sys.exit`; and the environment variables
-that the code reads are recorded.
+code goes to standard error, streams that it replaces (`sys.stderr = None`) are put back after the call, and a folder
+that it changes to is the current one for it alone. If the code forks and the child returns to us, the child is ended;
+`os._exit` raises an exception like `sys.exit`; and the environment variables that the code reads are recorded.
 
 Native code is not isolated: `exit()` in a C library ends this process, and `getenv()` is not recorded. A policy with a
 time limit runs in a separate process (`misstep.policies.process.host`), which may end.
@@ -36,8 +36,9 @@ _BETWEEN = {"os", "collections.abc", "_collections_abc"}  # frames between a rea
 WHOLE_ENVIRONMENT = "*"
 _real_exit = os._exit
 _inside: list[Home] = []  # the homes that were entered and not left, the innermost last
-_stdout: list[TextIO] = []  # the output where no home is entered
-_changing = threading.Lock()  # of the two above and of sys.stdout, which all threads share
+_Streams = tuple[TextIO, TextIO]
+_streams: list[_Streams] = []  # output and errors where no home is entered
+_changing = threading.Lock()  # of the two above and of both streams, which all threads share
 
 
 class Exited(SystemExit):
@@ -52,7 +53,7 @@ class Home:
         self.modules: dict[str, ModuleType] = {}
         self.environment: dict[str, str | None] = {}  # what the code read, None: not set
         self._names = frozenset() if self.folder is None else _importable(self.folder)
-        self._outside: list[tuple[TextIO, int, int, dict[str, ModuleType], str | None]] = []
+        self._outside: list[tuple[_Streams, int, int, dict[str, ModuleType], str | None]] = []
         self._inside_at: str | None = None  # the folder that the code has changed to
         _build_walls()
 
@@ -71,24 +72,24 @@ class Home:
         if self._inside_at is not None:
             _change_to(self._inside_at)
         with _changing:
+            streams = sys.stdout, sys.stderr
             if not _inside:
-                _stdout[:] = [sys.stdout]
-            self._outside.append((sys.stdout, os.getpid(), len(sys.modules), hidden, here))
+                _streams[:] = [streams]
+            self._outside.append((streams, os.getpid(), len(sys.modules), hidden, here))
             sys.stdout = sys.stderr
             _inside.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        stdout, process, count, hidden, here = self._outside.pop()
+        streams, process, count, hidden, here = self._outside.pop()
         if os.getpid() != process:
             _real_exit(0)  # a fork that the code made must not continue our work
         with _changing:
             _inside.remove(self)
             # Another thread may have entered a home before us, or be in one still.
-            if not _inside:
-                sys.stdout = _stdout[0]
-            else:
-                sys.stdout = sys.stderr if stdout is _stdout[0] else stdout
+            sys.stdout, sys.stderr = streams if _inside else _streams[0]
+            if _inside and sys.stdout is _streams[0][0]:
+                sys.stdout = sys.stderr
         there = _current_folder()
         self._inside_at = None if there == here else there
         if there != here and here is not None:

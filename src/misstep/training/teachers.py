@@ -159,6 +159,7 @@ class CommandTeacher(Teacher):
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                folder=folder,
                 cwd=folder,
             )
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import pytest
 
@@ -37,6 +38,48 @@ def test_a_strangers_folder_runs_nothing(tmp_path: Path) -> None:
     )
     assert not (tmp_path / "it-ran").exists()
     assert done.returncode == 0, done.stderr
+
+
+SCRIPT = """
+import multiprocessing, sys
+import misstep
+print("the script runs")
+task = misstep.load_task(misstep.generate("gripper", balls=2))
+policy = "first" if sys.argv[1] == "spec" else lambda state: state.operators[0]
+found = misstep.test(task, policy, pool=3)
+def together():
+    for work in (lambda: found.shrink(found.bugs[0], jobs=2, candidates=3), lambda: misstep.test(task, policy, jobs=2)):
+        work()
+        print("done")
+if sys.argv[2] == "daemon":
+    misstep.test(task, policy, pool=3, out="found").close()
+    def alone():
+        global found
+        found = misstep.open_campaign("found", policy)
+        together()
+    child = multiprocessing.get_context("fork").Process(target=alone, daemon=True)
+    child.start()
+    child.join()
+else:
+    together()
+"""
+
+
+@pytest.mark.parametrize("policy", ["spec", "own"])
+@pytest.mark.parametrize("process", ["main", "daemon"])
+def test_a_script_that_does_not_expect_other_processes(
+    tmp_path: Path, policy: str, process: str
+) -> None:
+    """It has no `if __name__ == "__main__"`, and may itself be daemonic, as in `multiprocessing.Pool`."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "script.py", policy, process],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == ["the script runs", "done", "done"], done.stderr
+    assert "Traceback" not in done.stderr
 
 
 class Examining:
@@ -70,6 +113,17 @@ def stopping(candidates: Any, then: BaseException | None) -> Any:
 
 def test_a_process_that_ends_is_no_internal_error() -> None:
     with pytest.raises(ToolError, match="a worker process ended by itself"):
+        examine(Examining(ends=True))
+
+
+def test_no_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where /dev/shm is read-only, the queue of a pool has no locks."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("_multiprocessing.SemLock", refuse)
+    with pytest.raises(ToolError, match=r"shared memory: the disk is read-only; use one process"):
         examine(Examining(ends=True))
 
 

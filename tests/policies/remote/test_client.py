@@ -274,6 +274,12 @@ def test_bad_address(task: Task, address: str) -> None:
         load(address, task)
 
 
+@pytest.mark.parametrize("port", ["0", "65536", "99999"])
+def test_a_port_that_does_not_exist(task: Task, port: str) -> None:
+    with pytest.raises(UsageError, match=f"there is no port {port}; expected a port from 1 to"):
+        load(f"127.0.0.1:{port}", task)
+
+
 # Answers slowly, so that there is a middle of the batch.
 SLOW_SERVER = """\
 import sys, time

@@ -172,6 +172,21 @@ def test_bad_specs(tmp_path: Path) -> None:
         load_policy(f"rules:{ZOO / 'gripper.rules'}", Task(task.sas))
 
 
+def test_files_of_other_kinds(tmp_path: Path) -> None:
+    """The form is that of PDDL, but what the user wanted to name is a file of rules."""
+    task = small_task("gripper-4")
+    for path in (tmp_path, Path("/dev/null")):
+        with pytest.raises(InputFileError, match="expected a file of rules"):
+            load_policy(f"rules:{path}", task)
+    file = tmp_path / "own.rules"
+    file.write_bytes(b"a\0")
+    with pytest.raises(InputFormatError, match="expected a file of rules"):
+        load_policy(f"rules:{file}", task)
+    file.write_text("no rules")
+    with pytest.raises(InputFormatError, match=r"is this a file of rules\?"):
+        load_policy(f"rules:{file}", task)
+
+
 def test_a_negative_goal_is_refused_only_where_rules_read_the_goal(tmp_path: Path) -> None:
     (tmp_path / "d.pddl").write_text(
         "(define (domain d) (:requirements :strips :negative-preconditions) (:predicates (a))"

@@ -14,12 +14,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from time import sleep
 from typing import Protocol
 
-from misstep.campaigns.process import STOPS, end_with, without_interrupts
+from misstep.campaigns.process import STOPS, end_with, with_children, without_interrupts
 from misstep.comparison.shrink.judging import Judge, refusal
 from misstep.comparison.shrink.problem import Problem
 from misstep.comparison.shrink.projection import Projector
@@ -31,7 +31,9 @@ from misstep.errors import (
     ToolError,
     UndecidedError,
 )
-from misstep.kept import not_from_here
+from misstep.files import reason
+from misstep.kept import not_from_here, without_script
+from misstep.oracles.registry import has_registered
 from misstep.stops import HEARD
 from misstep.tasks.pddl.text import Source
 from misstep.tasks.pddl.translate import translate_sources
@@ -229,8 +231,20 @@ def examining_here(examiner: Examiner, jobs: int) -> Iterator[Examining]:
     @contextmanager
     def starting() -> Iterator[None]:
         # A process that Ctrl-C reaches while it imports would print a traceback.
-        with without_interrupts(), nullcontext() if in_memory else not_from_here():
-            yield
+        with ExitStack() as stack:
+            stack.enter_context(without_interrupts())
+            stack.enter_context(with_children())
+            if not in_memory:
+                stack.enter_context(not_from_here())
+            if not has_registered():
+                stack.enter_context(without_script())
+            try:
+                yield
+            except OSError as error:
+                raise ToolError(
+                    f"cannot start other processes, which also need shared memory: {reason(error)}",
+                    hint="use one process (--jobs 1)",
+                ) from error
 
     with starting():
         pool = ProcessPoolExecutor(jobs, context, _begin, (examiner, os.getpid()))

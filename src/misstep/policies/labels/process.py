@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from misstep import _core
@@ -44,6 +45,7 @@ class ProcessLabels:
     """A running program, started again when it ends."""
 
     _why_late = FORGOT_TO_FLUSH
+    _folder: Path | None = None  # a temporary folder that the program needs
 
     def __init__(
         self,
@@ -179,7 +181,10 @@ class ProcessLabels:
 
     def _start(self) -> Greeting:
         self._channel = Channel(
-            self._command, memory_limit_mb=self._memory_limit_mb, why_late=self._why_late
+            self._command,
+            memory_limit_mb=self._memory_limit_mb,
+            why_late=self._why_late,
+            folder=self._folder,
         )
         try:
             return self._greeting(self._channel.exchange(self._first_line(), self._start_timeout))

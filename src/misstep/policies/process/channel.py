@@ -15,6 +15,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import monotonic, sleep
 
 from misstep.errors import ToolError
@@ -66,10 +67,11 @@ class Channel:
         *,
         memory_limit_mb: int | None = None,
         why_late: str = FORGOT_TO_FLUSH,
+        folder: Path | None = None,
     ) -> None:
         self._memory_limit_mb = memory_limit_mb
         self._why_late = why_late
-        self._program = _spawn(command, memory_limit_mb)
+        self._program = _spawn(command, memory_limit_mb, folder)
         process = self._program.process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -178,7 +180,7 @@ class Channel:
         self._program.end()
 
 
-def _spawn(command: Sequence[str], memory_limit_mb: int | None) -> Kept:
+def _spawn(command: Sequence[str], memory_limit_mb: int | None, folder: Path | None) -> Kept:
     # A Python program that forgets to flush would look as if it hung, and one that goes by the order of a set would
     # decide differently in each process.
     # Workers, and the processes that ask again, each have a seed of their own, which is handed on.
@@ -188,6 +190,7 @@ def _spawn(command: Sequence[str], memory_limit_mb: int | None) -> Kept:
         return start(
             command,
             memory_bytes=None if memory_limit_mb is None else memory_limit_mb * 2**20,
+            folder=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

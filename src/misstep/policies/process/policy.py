@@ -222,7 +222,10 @@ class ProcessPolicy(Policy):
     def _start(self) -> Greeting:
         self._answered = 0
         self._channel = Channel(
-            self._command, memory_limit_mb=self._memory_limit_mb, why_late=self._why_late
+            self._command,
+            memory_limit_mb=self._memory_limit_mb,
+            why_late=self._why_late,
+            folder=self._folder,
         )
         try:
             return self._greeting(self._channel.exchange(self._hello, self._start_timeout))

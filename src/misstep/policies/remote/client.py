@@ -51,6 +51,7 @@ _CHANNEL_OPTIONS = (
 )
 # Servers that batch requests gain from many concurrent calls; with other servers the calls wait in line.
 IN_FLIGHT = 64
+MOST_PORT = 2**16 - 1
 # How often a state may lose the connection: a state that ends the server each time is the cause.
 _ATTEMPTS = 3
 # How servers in Python tell of an exception in the code that answers.
@@ -262,6 +263,13 @@ def load_grpc(argument: str, task: Task) -> Policy:
             f"{address!r} is not an address" if address else "no address",
             where=f"policy grpc:{argument}",
             expected="HOST:PORT or unix:PATH",
+        )
+    port = address.rpartition(":")[2]
+    if not address.startswith("unix:") and not 1 <= int(port) <= MOST_PORT:
+        raise UsageError(
+            f"there is no port {port}",
+            where=f"policy grpc:{argument}",
+            expected=f"a port from 1 to {MOST_PORT}",
         )
     return GrpcPolicy(
         task,

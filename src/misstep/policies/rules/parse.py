@@ -22,7 +22,7 @@ _RESERVED = ("and", "or", "not", "=", "goal", "exists", "forall", "imply", "when
 
 
 def read_rules(path: Path) -> tuple[RuleSet, Source]:
-    source = read_source(path, MAX_BYTES)
+    source = read_source(path, MAX_BYTES, "a file of rules")
     return parse_rules(source), source
 
 

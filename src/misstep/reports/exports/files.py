@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from misstep.errors import InputFileError
-from misstep.files import read_bytes, reason, write_bytes
+from misstep.files import is_there, read_bytes, reason, write_all
 
 _MOST_BYTES = 2**30
 
@@ -29,10 +29,22 @@ def write_files(contents: dict[Path, bytes], *, force: bool) -> list[Path]:
                 expected="no such file, or the same content",
                 hint="choose another place, or give --force (in Python: force=True)",
             )
-    for path, content in contents.items():
-        make_folder(path.parent)
-        write_bytes(path, content)
+    write_together(contents)
     return list(contents)
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write files and their folders. If that fails, no file is replaced, and no new file or folder is left behind."""
+    folders = {above for path in contents for above in path.parents if not is_there(above)}
+    try:
+        for path in contents:
+            make_folder(path.parent)
+        write_all(contents)
+    except BaseException:
+        for folder in sorted(folders, reverse=True):  # the inner ones first
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def make_folder(folder: Path) -> None:
@@ -74,4 +86,4 @@ def new_file(path: Path, *, force: bool) -> Iterator[TextIO]:
             temporary.unlink(missing_ok=True)
 
 
-__all__ = ["make_folder", "new_file", "write_files"]
+__all__ = ["make_folder", "new_file", "write_files", "write_together"]

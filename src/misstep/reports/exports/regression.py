@@ -20,7 +20,7 @@ from misstep.campaigns.records import Record, headline, no_bug_text
 from misstep.campaigns.settings import Settings
 from misstep.errors import InputFileError, MisstepError
 from misstep.escaping import written_out
-from misstep.files import read_bytes, write_bytes
+from misstep.files import read_bytes
 from misstep.policies.identity import IN_MEMORY
 from misstep.reports.exports.cases import (
     DATA_NAME,
@@ -31,7 +31,7 @@ from misstep.reports.exports.cases import (
     TaskFiles,
     read_own_cases,
 )
-from misstep.reports.exports.files import make_folder
+from misstep.reports.exports.files import write_together
 from misstep.reports.exports.judge import MOST_STATES, enough_for
 from misstep.reports.exports.model import model_file, options_of
 from misstep.reports.exports.names import file_name
@@ -126,11 +126,13 @@ def export_tests(
     contents = {name: content for name, content in made.contents.items() if name in named}
     _check_tasks(folder, contents, known)
     module = _module(folder, done)
-    for name, content in contents.items():
-        _write(folder / name, content, done)
     if module is not None:
-        _write(folder / MODULE_NAME, module, done)
-    _write(folder / DATA_NAME, Cases(spec, tasks, files, tuple(cases)).text().encode(), done)
+        contents[MODULE_NAME] = module
+    contents[DATA_NAME] = Cases(spec, tasks, files, tuple(cases)).text().encode()
+    changed = {folder / name: content for name, content in contents.items()}
+    changed = {path: content for path, content in changed.items() if not _holds(path, content)}
+    write_together(changed)
+    done.written.extend(changed)
     return done
 
 
@@ -344,12 +346,8 @@ def _check_tasks(folder: Path, contents: dict[str, bytes], known: dict[str, str]
                 )
 
 
-def _write(path: Path, content: bytes, done: ExportedTests) -> None:
-    if path.exists() and read_bytes(path, _MOST_BYTES, "a file") == content:
-        return
-    make_folder(path.parent)
-    write_bytes(path, content)
-    done.written.append(path)
+def _holds(path: Path, content: bytes) -> bool:
+    return path.exists() and read_bytes(path, _MOST_BYTES, "a file") == content
 
 
 __all__ = ["ExportedTests", "export_tests"]

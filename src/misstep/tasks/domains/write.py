@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from misstep.errors import InputFileError
-from misstep.files import reason
+from misstep.files import reason, write_all
 
 if TYPE_CHECKING:
     from misstep.tasks.domains.model import Instance
@@ -30,7 +28,7 @@ def write_generated(texts: Mapping[Path, str], kind: str, *, force: bool = False
         changed = {path: new for path, new in contents.items() if not _holds(path, new)}
         if not force:
             _refuse_to_overwrite(changed, kind)
-        _replace_all(changed)
+        write_all(changed)
     except OSError as error:
         raise InputFileError(
             f"cannot write the {kind}: {reason(error)}",
@@ -56,24 +54,3 @@ def _refuse_to_overwrite(changed: dict[Path, bytes], kind: str) -> None:
                 expected="no such file, or the same content",
                 hint="choose another place, or overwrite it (--force; in Python force=True)",
             )
-
-
-def _replace_all(contents: dict[Path, bytes]) -> None:
-    # All the text is on disk before the first rename, so a full disk changes nothing.
-    staged: dict[Path, Path] = {}
-    created: list[Path] = []
-    try:
-        for path, content in contents.items():
-            temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-            staged[path] = temporary
-            temporary.write_bytes(content)
-        for path, temporary in staged.items():
-            is_new = not path.exists()
-            temporary.replace(path)
-            if is_new:
-                created.append(path)
-    except BaseException:
-        for leftover in (*staged.values(), *created):
-            with contextlib.suppress(OSError):
-                leftover.unlink()
-        raise

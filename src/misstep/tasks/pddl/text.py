@@ -60,6 +60,7 @@ class Source:
 
     path: str
     content: bytes
+    kind: str = "a PDDL file"  # what is to be read: rule policies are written in the same form
 
     @property
     def text(self) -> str:
@@ -70,17 +71,17 @@ class Source:
         return self.path if line is None else f"{self.path}:{line}"
 
 
-def read_source(path: Path, max_bytes: int = MAX_FILE_BYTES) -> Source:
+def read_source(path: Path, max_bytes: int = MAX_FILE_BYTES, kind: str = Source.kind) -> Source:
     """Read a PDDL file, or say in one line why that is impossible."""
     name = str(path)
-    content = read_bytes(path, max_bytes, "a PDDL file")
+    content = read_bytes(path, max_bytes, kind)
     if content.startswith(_UTF16_MARKS):
         raise InputFormatError(
             "the file is UTF-16 text", where=name, expected="ASCII or UTF-8", hint="convert it"
         )
     if b"\0" in content:
-        raise InputFormatError("this is not a text file", where=name, expected="a PDDL file")
-    return Source(name, content.removeprefix(_UTF8_MARK))
+        raise InputFormatError("this is not a text file", where=name, expected=kind)
+    return Source(name, content.removeprefix(_UTF8_MARK), kind)
 
 
 def tokenize(text: str) -> Iterator[tuple[str, int]]:
@@ -158,7 +159,7 @@ def _outside(source: Source, token: str, line: int, root: Block) -> InputFormatE
             f"the file starts with {shorten(token)!r}",
             where=where,
             expected="(define ...)",
-            hint="is this a PDDL file?",
+            hint=f"is this {source.kind}?",
         )
     if token == ")":
         return InputFormatError(

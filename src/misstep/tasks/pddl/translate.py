@@ -149,6 +149,7 @@ def _run(
     command = [sys.executable, "-c", _LAUNCHER, memory, cpu, *options]
     program = start(
         [*command, "--sas-file", "output.sas", "domain.pddl", "problem.pddl"],
+        folder=folder,
         cwd=folder,
         env=_environment(),
         stdin=subprocess.DEVNULL,
