@@ -234,10 +234,10 @@ def examining_here(examiner: Examiner, jobs: int) -> Iterator[Examining]:
         with ExitStack() as stack:
             stack.enter_context(without_interrupts())
             stack.enter_context(with_children())
-            if not in_memory:
+            if not in_memory:  # a fork imports nothing, and goes on with the user's script as it is
                 stack.enter_context(not_from_here())
-            if not has_registered():
-                stack.enter_context(without_script())
+                if not has_registered():
+                    stack.enter_context(without_script())
             try:
                 yield
             except OSError as error:
