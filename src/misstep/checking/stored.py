@@ -26,6 +26,10 @@ WITHOUT_PLANS = {
     *("rules", "sketch", "wl", "sb3", "shipped", "noisy"),
 }  # kinds of policies that decide in each state anew
 MAX_BYTES = 2**30  # of anything that is decompressed
+MAX_SOURCE = (
+    2**28
+)  # of the source of a task; the largest that we know has 115 million bytes and 7 million lines
+MAX_LINES = 25_000_000  # of its SAS file, each of which takes many times its size in memory
 MAX_MEMBERS = 10**6  # of the source of a task
 Json = Any
 _PLAIN = "the plain tables of a campaign"
@@ -344,7 +348,7 @@ def _refuse_strange(connection: sqlite3.Connection) -> None:
 
 def source_of(task: StoredTask) -> dict[str, Json]:
     """The source of a task, with its files as bytes."""
-    text = unpacked(task.source)
+    text = unpacked(task.source, MAX_SOURCE)
     # Texts in base64 have none of these. Lists without end would fill the memory, and take hours to read.
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_MEMBERS:
         raise CheckError(f"the source of the task has more than {MAX_MEMBERS} members")
@@ -356,6 +360,8 @@ def source_of(task: StoredTask) -> dict[str, Json]:
         content = {n: base64.b64decode(text, validate=True) for n, text in files.items()}
     except (TypeError, ValueError, binascii.Error):
         raise CheckError("the files of the task are damaged") from None
+    if content.get("task.sas", b"").count(b"\n") > MAX_LINES:
+        raise CheckError(f"the SAS file of the task has more than {MAX_LINES} lines")
     return {**source, "files": content}
 
 
