@@ -23,6 +23,8 @@ from misstep.checking.sas import parse_sas
 from misstep.checking.stored import StoredTask, source_of
 from misstep.decoding import MAX_DEPTH, parse_json, read_npz, unpack
 from misstep.errors import InputFormatError, MisstepError, UnsupportedError
+from misstep.policies.networks.activation import Activation
+from misstep.policies.networks.declaration import Declaration
 from misstep.policies.networks.load import load_network
 from misstep.policies.process.protocol import MalformedError, object_of
 from misstep.policies.sb3.agent import read_agent
@@ -278,13 +280,36 @@ def test_tensors_that_share_their_bytes(tmp_path: Path) -> None:
         load_network(tmp_path / "x.safetensors")
 
 
+@pytest.mark.parametrize(
+    "places", [((0, 16), (8, 24)), ((8, 24),), ((0, 16),), ((0, 16), (20, 24))]
+)
+def test_tensors_that_do_not_fill_their_file(
+    places: tuple[tuple[int, int], ...], tmp_path: Path
+) -> None:
+    """The library of the format refuses these files, so nobody knows what they decide."""
+    tensors = {
+        f"{i}.weight": {"dtype": "F32", "shape": [2, (e - b) // 8], "data_offsets": [b, e]}
+        for i, (b, e) in enumerate(places)
+        if e - b > 4
+    } | {
+        f"{i}.bias": {"dtype": "F32", "shape": [1], "data_offsets": [b, e]}
+        for i, (b, e) in enumerate(places)
+        if e - b == 4
+    }
+    (tmp_path / "x.safetensors").write_bytes(safetensors(tensors, bytes(24)))
+    declared = Declaration(activation=Activation("relu"))
+    with pytest.raises(InputFormatError, match=r"overlap each other|before its end"):
+        load_network(tmp_path / "x.safetensors", declared)
+
+
 def test_tensors_beyond_counting(tmp_path: Path) -> None:
     entry = {"dtype": "F32", "shape": [0, 0], "data_offsets": [0, 0]}
     many = {f"{i}.weight": entry for i in range(50_000)}
     deep = {"a.weight": {**entry, "shape": [10**17] * 100_000}}
     digits = {"9" * 200 + ".weight": {**entry, "shape": [1, 1], "data_offsets": [0, 4]}}
     for tensors, what in ((many, "50,000 tensors"), (deep, "the shape"), (digits, None)):
-        (tmp_path / "x.safetensors").write_bytes(safetensors(tensors, bytes(4)))
+        data = b"" if what == "the shape" else bytes(4)
+        (tmp_path / "x.safetensors").write_bytes(safetensors(tensors, data))
         if what is None:
             load_network(tmp_path / "x.safetensors")
             continue
