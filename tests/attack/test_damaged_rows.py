@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from misstep._core import CounterRandom
-from support.attacks import damage_bytes, damage_rows
+from support.attacks import change, damage_bytes, damage_rows
 from support.commands import misstep
 
 COMMANDS = (
@@ -83,6 +83,15 @@ def test_a_fault_behind_the_end_of_its_run(folders: dict[str, Path], tmp_path: P
     result = misstep("records", str(folder), "--metrics")
     assert result.returncode == 31, result.stderr
     assert "damaged" in result.stderr
+
+
+def test_a_rule_that_chooses_and_is_no_text(folders: dict[str, Path], tmp_path: Path) -> None:
+    """Every record showed the number where users expect the name of a rule."""
+    folder = Path(shutil.copytree(folders["task"], tmp_path / "damaged"))
+    change(folder, """INSERT INTO meta VALUES ('nature', '{"kind": "function", "chooser": 1}')""")
+    result = misstep("records", str(folder), "--json")
+    assert result.returncode == 31, result.stderr
+    assert "the name of a rule" in result.stderr
 
 
 @pytest.mark.soundness

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import io
 import json
@@ -15,9 +16,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.toml import from_toml
+from misstep.checking.errors import CheckError
+from misstep.checking.sas import parse_sas
+from misstep.checking.stored import StoredTask, source_of
 from misstep.decoding import MAX_DEPTH, parse_json, read_npz, unpack
-from misstep.errors import InputFormatError, MisstepError
+from misstep.errors import InputFormatError, MisstepError, UnsupportedError
+from misstep.policies.networks.activation import Activation
+from misstep.policies.networks.declaration import Declaration
 from misstep.policies.networks.load import load_network
 from misstep.policies.process.protocol import MalformedError, object_of
 from misstep.policies.sb3.agent import read_agent
@@ -28,6 +35,7 @@ from support import agents
 from support.attacks import change
 from support.commands import misstep
 from support.jani import TINY_LINE, write
+from support.tasks import generated_task
 
 BOMB = zlib.compress(
     bytes(3 * 2**30 // 2), 9
@@ -50,7 +58,9 @@ def little_memory() -> Iterator[None]:
 def test_compressed_data_in_a_campaign(
     folder: Path, column: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limits are a gigabyte, which would take the tests long."""
+    """The limits are up to a gigabyte, which would take the tests long."""
+    monkeypatch.setattr("misstep.campaigns.sources.MAX_BYTES", 2**24)
+    monkeypatch.setattr("misstep.checking.stored.MAX_SOURCE", 2**24)
     monkeypatch.setattr("misstep.campaigns.tables.MAX_UNPACKED", 2**24)
     monkeypatch.setattr("misstep.checking.stored.MAX_BYTES", 2**24)
     change(folder, "INSERT OR IGNORE INTO dominance VALUES (1, NULL, 'x')")
@@ -64,6 +74,48 @@ def test_compressed_data_in_a_campaign(
         assert done.returncode in (0, 1, 31, 35), done.stderr
         if column.startswith("tasks"):
             assert done.returncode in (31, 35)
+
+
+def test_a_task_of_more_lines_than_any_that_is_known(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kilobytes stood for half a billion lines, which took minutes and gigabytes of memory to read."""
+    monkeypatch.setattr("misstep.campaigns.sources.MAX_LINES", 10_000)
+    monkeypatch.setattr("misstep.checking.stored.MAX_LINES", 10_000)
+    text = base64.b64encode(b"\n" * 10_001).decode()
+    source = {"world": "planning", "name": "x", "files": {"task.sas": text}}
+    packed = zlib.compress(json.dumps(source).encode())
+    change(folder, "UPDATE tasks SET source = ?", parameters=(packed,))
+    done = misstep("records", folder, "--json")
+    assert done.returncode == 31
+    assert "more than 10,000 lines" in done.stderr
+    done = misstep("replay", folder)
+    assert done.returncode == 35
+    assert "more than 10000 lines" in done.stdout
+    with pytest.raises(CheckError, match="more than 10000 lines"):
+        source_of(StoredTask(1, "x", "planning", "", packed))
+
+
+def test_a_task_that_nobody_would_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = generated_task("gripper", balls=2)
+    for limit in ("MAX_BYTES", "MAX_LINES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"misstep.campaigns.sources.{limit}", 200)
+            with pytest.raises(UnsupportedError, match="too large to be kept in a campaign"):
+                run_campaign(task, "first", out=tmp_path / "found", pool=3)
+        assert not (tmp_path / "found").exists()
+    run_campaign(task, "first", out=tmp_path / "found", pool=3).close()
+
+
+def test_a_line_of_many_numbers() -> None:
+    text = generated_task("gripper", balls=2).sas.decode()
+    lines = text.split("\n")
+    at = lines.index("begin_operator") + 2
+    lines[at] = "0 " * 2**24 + "0"
+    with pytest.raises(InputFormatError, match="a line of 33554433 characters"):
+        parse_sas("\n".join(lines), "task.sas")
 
 
 def test_unpack() -> None:
@@ -228,13 +280,36 @@ def test_tensors_that_share_their_bytes(tmp_path: Path) -> None:
         load_network(tmp_path / "x.safetensors")
 
 
+@pytest.mark.parametrize(
+    "places", [((0, 16), (8, 24)), ((8, 24),), ((0, 16),), ((0, 16), (20, 24))]
+)
+def test_tensors_that_do_not_fill_their_file(
+    places: tuple[tuple[int, int], ...], tmp_path: Path
+) -> None:
+    """The library of the format refuses these files, so nobody knows what they decide."""
+    tensors = {
+        f"{i}.weight": {"dtype": "F32", "shape": [2, (e - b) // 8], "data_offsets": [b, e]}
+        for i, (b, e) in enumerate(places)
+        if e - b > 4
+    } | {
+        f"{i}.bias": {"dtype": "F32", "shape": [1], "data_offsets": [b, e]}
+        for i, (b, e) in enumerate(places)
+        if e - b == 4
+    }
+    (tmp_path / "x.safetensors").write_bytes(safetensors(tensors, bytes(24)))
+    declared = Declaration(activation=Activation("relu"))
+    with pytest.raises(InputFormatError, match=r"overlap each other|before its end"):
+        load_network(tmp_path / "x.safetensors", declared)
+
+
 def test_tensors_beyond_counting(tmp_path: Path) -> None:
     entry = {"dtype": "F32", "shape": [0, 0], "data_offsets": [0, 0]}
     many = {f"{i}.weight": entry for i in range(50_000)}
     deep = {"a.weight": {**entry, "shape": [10**17] * 100_000}}
     digits = {"9" * 200 + ".weight": {**entry, "shape": [1, 1], "data_offsets": [0, 4]}}
     for tensors, what in ((many, "50,000 tensors"), (deep, "the shape"), (digits, None)):
-        (tmp_path / "x.safetensors").write_bytes(safetensors(tensors, bytes(4)))
+        data = b"" if what == "the shape" else bytes(4)
+        (tmp_path / "x.safetensors").write_bytes(safetensors(tensors, data))
         if what is None:
             load_network(tmp_path / "x.safetensors")
             continue

@@ -32,12 +32,12 @@ def stored_task(source: bytes) -> stored.StoredTask:
 def test_sources_of_many_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MAX_MEMBERS", 100)
     monkeypatch.setattr(stored, "MAX_MEMBERS", 100)
-    assert sources.read_source(packed(), 2**20)["world"] == "planning"
+    assert sources.read_source(packed())["world"] == "planning"
     assert stored.source_of(stored_task(packed()))["world"] == "planning"
     lists: tuple[list[Any], ...] = ([[]] * 200, [{}] * 200, [0] * 200)
     for more in lists:
         with pytest.raises(ValueError, match="more than 100 files and settings"):
-            sources.read_source(packed(x=more), 2**20)
+            sources.read_source(packed(x=more))
         with pytest.raises(CheckError, match="more than 100 members"):
             stored.source_of(stored_task(packed(x=more)))
 

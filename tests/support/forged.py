@@ -41,6 +41,7 @@ from support.forging import (
     raised_lower,
     raised_to_optimal,
     removed_task,
+    repeated,
     shortened,
     sql,
     swapped_states,
@@ -314,6 +315,30 @@ FORGERIES: tuple[Forgery, ...] = (
         sql("UPDATE faults SET low = 0, share = NULL WHERE low NOT NULL"),
         "it is not said to lose anything",
         "it is not said to lose anything",
+    ),
+    Forgery(
+        "all faults of a bug deleted",
+        "task",
+        sql(
+            "DELETE FROM faults WHERE task = 1 AND run = (SELECT min(run) FROM faults WHERE task = 1)"
+        ),
+        None,
+        None,
+        "missing faults",
+    ),
+    Forgery(
+        "bug listed twice, with a blank between its values",
+        "task",
+        repeated,
+        "the same state as",
+        "the same state as",
+    ),
+    Forgery(
+        "results said to belong to a rule that chooses",
+        "task",
+        sql("""INSERT INTO meta VALUES ('nature', '{"kind": "function", "chooser": "first"}')"""),
+        "a rule is said to choose for the policy",
+        "a rule is said to choose for the policy",
     ),
     Forgery(
         "lower bound raised to what the policy spends, so that it is OPTIMAL",
@@ -609,6 +634,20 @@ FORGERIES: tuple[Forgery, ...] = (
         "no fault says so",
     ),
     Forgery(
+        "bug listed twice, with a blank between its values",
+        "model",
+        repeated,
+        "the same state as",
+        "the same state as",
+    ),
+    Forgery(
+        "results said to belong to a rule that chooses",
+        "model",
+        sql("""INSERT INTO meta VALUES ('nature', '{"kind": "function", "chooser": "first"}')"""),
+        "of a kind that only planning tasks have",
+        "of a kind that only planning tasks have",
+    ),
+    Forgery(
         "permitted sets changed",
         "set",
         sql(
@@ -640,6 +679,23 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
         "flaky verdicts",
+    ),
+    Forgery(
+        "contradictions listed twice",
+        "flaky",
+        sql(
+            "INSERT INTO contradictions SELECT task, replace(state, ',', ', '), first, second, asked "
+            "FROM contradictions"
+        ),
+        "two contradictions in one state",
+        "two contradictions in one state",
+    ),
+    Forgery(
+        "state listed twice, with a blank between its values",
+        "flaky",
+        repeated,
+        "the same state as",
+        "the same state as",
     ),
     Forgery(
         "bounds added to verdicts FLAKY",
@@ -677,6 +733,25 @@ FORGERIES: tuple[Forgery, ...] = (
         None,
         None,
         "decisions",
+    ),
+    Forgery(
+        "decisions listed twice, the other ones as none",
+        "risk",
+        sql("INSERT INTO decisions SELECT task, replace(state, ',', ', '), NULL FROM decisions"),
+        "a state has two decisions",
+        "a state has two decisions",
+    ),
+    Forgery(
+        "all faults of a bug deleted",
+        "retest",
+        sql(
+            "DELETE FROM faults WHERE run = (SELECT max(run) FROM faults f WHERE NOT EXISTS "
+            "(SELECT 1 FROM states s JOIN runs r ON r.number = f.run, json_each(r.states) j "
+            "WHERE s.state = j.value AND s.number != f.run))"
+        ),
+        None,
+        None,
+        "missing faults",
     ),
     Forgery(
         "decisions of runs changed, and the risks with them, and the policy said to contradict itself elsewhere",

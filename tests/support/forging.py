@@ -165,6 +165,28 @@ def less_risk(connection: sqlite3.Connection) -> None:
         )
 
 
+def repeated(connection: sqlite3.Connection) -> None:
+    """The last bug is listed again, with a blank in the text of its state."""
+    task, number, run = connection.execute(
+        "SELECT task, number, run FROM states JOIN verdicts USING (task, number) WHERE verdict IN ('BUG', 'FLAKY') "
+        "ORDER BY number DESC"
+    ).fetchone()
+    (new,) = connection.execute("SELECT max(number) + 1 FROM states").fetchone()
+    own_run = run == number  # on a model many states share one
+    tables = [("states", "number"), ("verdicts", "number")]
+    tables += [("runs", "number"), ("faults", "run")] if own_run else []
+    for table, key in tables:
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        changes = {key: str(new)}
+        if table == "states":
+            changes |= {"state": "replace(state, ',', ', ')", "run": str(new if own_run else run)}
+        shown = ", ".join(changes.get(column, column) for column in columns)
+        connection.execute(
+            f"INSERT INTO {table} SELECT {shown} FROM {table} WHERE task = ? AND {key} = ?",
+            (task, number),
+        )
+
+
 def swapped_states(connection: sqlite3.Connection) -> None:
     rows = connection.execute("SELECT rowid, state FROM states WHERE task = 1 LIMIT 3").fetchall()
     (first, one), (second, other) = rows[1:]

@@ -25,11 +25,14 @@ class Nature(NamedTuple):
 
 def read_nature(store: Store) -> Nature:
     found = store.rows("SELECT value FROM meta WHERE key = 'nature'")
-    return (
-        decoded(lambda row: Nature(**parse_json(row[0])), found[0], store.path)
-        if found
-        else Nature()
-    )
+    return decoded(lambda row: _nature(row[0]), found[0], store.path) if found else Nature()
+
+
+def _nature(text: str) -> Nature:
+    nature = Nature(**parse_json(text))
+    if any(type(own) not in (str, type(None)) for own in nature):
+        raise ValueError("expected the kind of a policy, and the name of a rule")
+    return nature
 
 
 __all__ = ["Nature", "read_nature"]

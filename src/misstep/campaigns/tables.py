@@ -41,7 +41,7 @@ from misstep.policies.policy import NO_ACTION
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask, rebuild_task
 
-MAX_UNPACKED = 2**30  # bytes of the source of a task, or of a dominance function
+MAX_UNPACKED = 2**30  # bytes of a dominance function
 REMARK, LIMIT = "remark", "limit"
 CONFIRM = "confirm"  # the stage that asks the policy again
 CONFIRMED = "confirmed"  # marks runs that were weighed after the policy was asked about them
@@ -102,7 +102,7 @@ class Content:
         if name not in self._tasks:
             digest, packed = self._task_row(name, "digest, source")
             try:
-                task = rebuild_task(read_source(packed, MAX_UNPACKED))
+                task = rebuild_task(read_source(packed))
             except (MisstepError, ValueError, KeyError, TypeError, AttributeError) as error:
                 raise self._damaged(name, str(error)[:200]) from error
             task.name = name

@@ -34,6 +34,7 @@ class Contradictions:
         self.unbounded = unbounded
         self.first: dict[Hashable, int] = {}
         self.problems: list[str] = []
+        seen: set[str] = set()  # as text: 0.0 is not -0.0
         for row in rows:
             try:
                 state = read_state(row.state)
@@ -46,6 +47,9 @@ class Contradictions:
                 self.problems.append("a contradiction of equal answers, or to one question")
             if answers[1] >= operators or (answers[1] < 0 and answers[1] not in NO_OPERATOR):
                 self.problems.append(f"a contradiction by the answer {answers[1]}, which is none")
+            if repr(state) in seen:
+                self.problems.append(f"two contradictions in one state: {state}")
+            seen.add(repr(state))
             self.first[state] = answers[0]
 
     def problem(

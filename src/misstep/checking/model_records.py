@@ -72,6 +72,8 @@ class ModelRecords:
         self.task = SafetyTask.from_source(source)
         if task.digest != digest_of(source):
             raise CheckError("the digest of the task is not that of its files")
+        if store.has_nature():  # on models there are only functions of the state
+            raise CheckError("the policy is said to be of a kind that only planning tasks have")
         radius = store.setting("model", "radius")
         if radius is None or not re.fullmatch("inf|[0-9]{1,20}", radius):
             raise CheckError(
@@ -81,6 +83,8 @@ class ModelRecords:
         # States that another campaign has found; a run of the policy begins in each of them.
         self.lent = store.setting("", "retest") is not None
         self.entries = store.states(task.id)
+        self._first: dict[str, int] = {}  # record of each state, as text: 0.0 is not -0.0
+        self._blamed = store.blamed(task.id)  # whose faults were looked for
         self.runs = {run.number: run for run in store.runs(task.id)}
         self.verdicts: dict[int, list[StoredVerdict]] = defaultdict(list)
         for verdict in store.verdicts(task.id):
@@ -195,6 +199,9 @@ class ModelRecords:
 
     def _problem(self, entry: StoredState, runs: dict[int, Followed | str]) -> str | None:
         state = self.task.read_state(loaded(entry.state, "the state"))
+        # Else one bug could be listed any number of times.
+        if (first := self._first.setdefault(repr(state), entry.number)) != entry.number:
+            return f"the same state as {self.name}:{first}"
         run = runs.get(integer(entry.run, "the number of the run"), "there is no such run")
         waits = self.lent and not self.finished and entry.number not in self.verdicts
         if waits and (entry.run, entry.step) == (entry.number, 0) and entry.run not in runs:
@@ -496,6 +503,9 @@ class ModelRecords:
                     return None
                 text = "leads from a bug to where nothing helps, and no fault says so"
                 return step, f"the decision at step {step} {text}"
+        # In a retest, the verdicts of the states on a run are not kept.
+        if self.lent and number in self._blamed and not known:
+            self.report.not_checked["missing faults"] += 1
         return None
 
     def _is_judged(self, number: int) -> bool:

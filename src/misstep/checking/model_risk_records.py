@@ -88,12 +88,16 @@ class ModelRiskRecords:
     def _known(self) -> dict[State, int | None]:
         if self._decisions is None:
             self._decisions = {}
+            seen: set[str] = set()  # as text: 0.0 is not -0.0
             for text, label in self._stored:
                 state = self._task.read_state(loaded(text, "the state of a decision"))
                 if label is not None and (
                     not isinstance(label, int) or not 0 <= label < len(self._task.labels)
                 ):
                     raise CheckError(f"a decision is {label!r}, which is not a label")
+                if repr(state) in seen:
+                    raise CheckError("a state has two decisions")
+                seen.add(repr(state))
                 self._decisions[state] = label
         return self._decisions
 

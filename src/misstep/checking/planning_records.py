@@ -93,6 +93,7 @@ class PlanningRecords:
         self.entries = store.states(task.id)
         self.states: dict[int, State] = {}
         self.references: dict[int, object] = {}
+        self._blamed = store.blamed(task.id)  # whose faults were looked for
         self._roots: dict[int, int | None] = {}  # where the walks to a state start
         self._walked: set[int | None] = set()  # states with a walk from the initial state
         self.runs = {run.number: run for run in store.runs(task.id)}
@@ -127,10 +128,15 @@ class PlanningRecords:
 
     def findings(self) -> Iterator[Finding]:
         problems: dict[int, str] = {}
+        first: dict[State, StoredState] = {}
         for entry in self.entries:  # all states first: walks start from other states
             try:
-                values = integers(entry.state, "the state")
-                self.states[entry.number] = check_state(self.sas, values)
+                values = check_state(self.sas, integers(entry.state, "the state"))
+                self.states[entry.number] = values
+                # The tables have no text twice. With blanks in it, one bug could be listed any number of times.
+                other = first.setdefault(values, entry)
+                if other.state != entry.state:
+                    problems[entry.number] = f"the same state as {self.name}:{other.number}"
             except MisstepError as error:
                 problems[entry.number] = str(error)
             self.references[entry.number] = entry.reference
@@ -201,7 +207,15 @@ class PlanningRecords:
                 return f"the fault at step {fault.step}: {problem}"
         if problem := faults.shares_problem(self.faults[number], followed):
             return f"the shares of the faults: {problem}"
+        if self._may_lack_faults(number):
+            self.report.not_checked["missing faults"] += 1
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[number]))
+
+    def _may_lack_faults(self, number: int) -> bool:
+        """Whether faults of a bug were looked for, and not so many are known that they share its gap."""
+        is_bug = any(own.verdict == "BUG" for own in self.verdicts[number])
+        shares = [own.share for own in self.faults[number]]
+        return is_bug and number in self._blamed and (not shares or None in shares)
 
     def _counts(self, verdict: StoredVerdict) -> bool:
         return self.counting.counts(verdict, verdict.number, self.verdicts[verdict.number])

@@ -38,6 +38,8 @@ _LARGEST_COST = 2**30 - 1  # what the search engine can add up
 # int() alone would also accept 1_0, +1 and digits of other scripts. Zeros in front are allowed, blanks are not.
 _NUMBERS = re.compile(r"-?[0-9]+(?: +-?[0-9]+)*")
 _TOO_LONG = re.compile(r"(?<![0-9])0*[1-9][0-9]{10}")
+# Of a line of numbers: each of them takes thirty times its two bytes in memory.
+_LONGEST_LINE = 2**22
 # What the format takes for blanks: at the end of a line, and within names. Python knows many more.
 _BLANK_ENDS = " \r"
 _BLANKS = re.compile(r"[ \t\r]+")
@@ -146,6 +148,8 @@ class _Reader:
 
     def _numbers(self, what: str) -> list[int]:
         line = self._next(what).rstrip(_BLANK_ENDS)
+        if len(line) > _LONGEST_LINE:
+            self._fail(f"found a line of {len(line)} characters", what)
         if _NUMBERS.fullmatch(line) is None or _TOO_LONG.search(line) is not None:
             self._fail(f"found {_quote(line)}", what)
         # Without the zeros in front, which may be thousands, more than int() takes.

@@ -25,7 +25,12 @@ WITHOUT_PLANS = {
     *("first", "random", "heuristic", "plan", "optimal", "asnet"),
     *("rules", "sketch", "wl", "sb3", "shipped", "noisy"),
 }  # kinds of policies that decide in each state anew
+WITH_CHOOSERS = {"rules", "sketch", "shipped"}  # those of them that permit several operators
 MAX_BYTES = 2**30  # of anything that is decompressed
+MAX_SOURCE = (
+    2**28
+)  # of the source of a task; the largest that we know has 115 million bytes and 7 million lines
+MAX_LINES = 25_000_000  # of its SAS file, each of which takes many times its size in memory
 MAX_MEMBERS = 10**6  # of the source of a task
 Json = Any
 _PLAIN = "the plain tables of a campaign"
@@ -187,7 +192,16 @@ class Store:
         spec = self.setting("", "policy") or ""
         if kind == "plan" and spec.partition(":")[0] in WITHOUT_PLANS:
             raise CheckError(f"the policy is said to answer with plans, and {spec:.60} does not")
+        chooser = nature.get("chooser")
+        if chooser is not None and not isinstance(chooser, str):
+            raise CheckError(f"the rule that chooses for the policy is {chooser!r:.60}")
+        if chooser is not None and spec.partition(":")[0] in WITHOUT_PLANS - WITH_CHOOSERS:
+            raise CheckError(f"a rule is said to choose for the policy, and {spec:.60} has none")
         return str(kind)
+
+    def has_nature(self) -> bool:
+        """Whether something is said of the kind of the policy, or of a rule that chooses for it."""
+        return self._meta("nature") is not None
 
     def permitted(self, task: int) -> Iterator[tuple[object, object, object]]:
         """States, what is permitted there, and how probable it is."""
@@ -217,11 +231,18 @@ class Store:
                 raise CheckError(f"a run is marked by {key!r:.60}, which is not its number")
         return frozenset(map(int, marks))
 
+    def blamed(self, task: int) -> frozenset[int]:
+        """The numbers of the bugs whose faults were looked for."""
+        return self.marked(task, "blamed") if self._has_units() else frozenset()
+
+    def _has_units(self) -> bool:
+        query = "SELECT 1 FROM sqlite_master WHERE name = 'units'"
+        return self.connection.execute(query).fetchone() is not None
+
     def left_open(self, task: int) -> bool:
         """Whether something was left undecided on a model: verdicts, or whether a decision is a fault."""
         found = [own.verdict for own in self.verdicts(task)]
-        query = "SELECT 1 FROM sqlite_master WHERE name = 'units'"
-        if "UNKNOWN" in found or not self.connection.execute(query).fetchone():
+        if "UNKNOWN" in found or not self._has_units():
             return "UNKNOWN" in found
         query = "SELECT 1 FROM units WHERE task = ? AND stage LIKE 'unsure %' LIMIT 1"
         return self.connection.execute(query, (task,)).fetchone() is not None
@@ -344,7 +365,7 @@ def _refuse_strange(connection: sqlite3.Connection) -> None:
 
 def source_of(task: StoredTask) -> dict[str, Json]:
     """The source of a task, with its files as bytes."""
-    text = unpacked(task.source)
+    text = unpacked(task.source, MAX_SOURCE)
     # Texts in base64 have none of these. Lists without end would fill the memory, and take hours to read.
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_MEMBERS:
         raise CheckError(f"the source of the task has more than {MAX_MEMBERS} members")
@@ -356,6 +377,8 @@ def source_of(task: StoredTask) -> dict[str, Json]:
         content = {n: base64.b64decode(text, validate=True) for n, text in files.items()}
     except (TypeError, ValueError, binascii.Error):
         raise CheckError("the files of the task are damaged") from None
+    if content.get("task.sas", b"").count(b"\n") > MAX_LINES:
+        raise CheckError(f"the SAS file of the task has more than {MAX_LINES} lines")
     return {**source, "files": content}
 
 

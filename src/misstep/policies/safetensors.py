@@ -67,6 +67,22 @@ def check_sizes(header: Header, data: memoryview, most: int, where: str, kind: s
         _refuse("tensors overlap each other or end beyond the file", where, kind)
 
 
+def check_places(header: Header, data: memoryview, where: str, kind: str) -> None:
+    """Refuse tensors that do not follow each other through the whole file, as the library of the format does."""
+    places = []
+    for entry in (entry for name, entry in header.items() if name != METADATA):
+        offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+        if _whole_numbers(offsets) and len(offsets) == 2:
+            places.append((offsets[0], offsets[1]))
+    end = 0
+    for begin, after in sorted(places):
+        if begin != end or after < begin:
+            _refuse("tensors overlap each other or leave a gap", where, kind)
+        end = after
+    if end != len(data):
+        _refuse("tensors end beyond the file or before its end", where, kind)
+
+
 def read_tensor(
     header: Header,
     name: str,
@@ -138,4 +154,12 @@ def _refuse(what: str, where: str, kind: str) -> NoReturn:
     raise InputFormatError(what, where=where, expected=kind)
 
 
-__all__ = ["METADATA", "Header", "check_sizes", "encode_tensors", "read_tensor", "split_file"]
+__all__ = [
+    "METADATA",
+    "Header",
+    "check_places",
+    "check_sizes",
+    "encode_tensors",
+    "read_tensor",
+    "split_file",
+]

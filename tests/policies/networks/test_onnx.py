@@ -228,6 +228,87 @@ def test_what_is_no_message(content: bytes) -> None:
         scan(content)
 
 
+def made_of(*nodes: Any, result: Any = None, inputs: int = 3, constants: Any = ()) -> bytes:
+    """A network of a few operators from x to y."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    helper = onnx.helper
+    given = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", inputs])
+    y = result or helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", None])
+    graph = helper.make_graph(list(nodes), "net", [given], [y], list(constants))
+    opset = helper.make_opsetid("", 17)
+    content: bytes = helper.make_model(
+        graph, ir_version=9, opset_imports=[opset]
+    ).SerializeToString()
+    return content
+
+
+def test_outputs_that_are_no_numbers() -> None:
+    """A text such as "10" was read as a number, and the only matrix of a sequence was taken for the output."""
+    helper = pytest.importorskip("onnx").helper
+    kinds = pytest.importorskip("onnx").TensorProto
+    text = made_of(
+        helper.make_node("Cast", ["x"], ["y"], to=kinds.STRING),
+        result=helper.make_tensor_value_info("y", kinds.STRING, ["n", 3]),
+    )
+    sequence = made_of(
+        helper.make_node("ReduceSum", ["x", "axis"], ["z"], keepdims=0),
+        helper.make_node("SequenceConstruct", ["z"], ["y"]),
+        result=helper.make_tensor_sequence_value_info("y", kinds.FLOAT, None),
+        constants=[helper.make_tensor("axis", kinds.INT64, [1], [0])],
+    )
+    for content, what in ((text, "string"), (sequence, "seq")):
+        with pytest.raises(UnsupportedError, match=rf"outputs of type.*{what}"):
+            OnnxNetwork(content, "net.onnx")
+
+
+@pytest.mark.parametrize("most", [2**53 - 1, 2**53 + 1])
+def test_outputs_that_are_whole_numbers(most: int) -> None:
+    """From 2^53 on two of them may be equal in double precision, and the network would decide otherwise."""
+    helper = pytest.importorskip("onnx").helper
+    kinds = pytest.importorskip("onnx").TensorProto
+    content = made_of(
+        helper.make_node("Cast", ["x"], ["z"], to=kinds.INT64),
+        helper.make_node("Add", ["z", "large"], ["y"]),
+        result=helper.make_tensor_value_info("y", kinds.INT64, ["n", 3]),
+        constants=[helper.make_tensor("large", kinds.INT64, [3], [2**53 - 2, most, 7])],
+    )
+    if most > 2**53:
+        with pytest.raises(PolicyCrashError, match="whole numbers of 2"):
+            OnnxNetwork(content, "net.onnx")
+        return
+    network = OnnxNetwork(content, "net.onnx")
+    assert network.choose(np.zeros((1, 3)), np.ones((1, 3), bool)).tolist() == [1]
+    network.close()
+
+
+def test_a_file_that_asks_for_more_inputs_or_outputs_than_any_machine_has() -> None:
+    """Our own process reserved 64 GiB for a row of inputs."""
+    helper = pytest.importorskip("onnx").helper
+    kinds = pytest.importorskip("onnx").TensorProto
+    axis = helper.make_tensor("axis", kinds.INT64, [1], [1])
+    summed = helper.make_node("ReduceSum", ["x", "axis"], ["y"], keepdims=1)
+    with pytest.raises(UnsupportedError, match="inputs of shape"):
+        OnnxNetwork(made_of(summed, inputs=2**33, constants=[axis]), "net.onnx")
+    size = helper.make_tensor("size", kinds.INT64, [2], [1, 2**20 + 1])
+    summed = helper.make_node("ReduceSum", ["x", "axis"], ["z"], keepdims=1)
+    wide = helper.make_node("Expand", ["z", "size"], ["y"])
+    with pytest.raises(UnsupportedError, match="outputs of shape"):
+        OnnxNetwork(made_of(summed, wide, constants=[axis, size]), "net.onnx")
+
+
+def test_the_format_of_onnxruntime_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four bytes tell it, which an ONNX file may have too: it would be read without having been looked through."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "net.ort")
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    onnxruntime.InferenceSession(encode_onnx(random_mlp([4, 8, 3])), options)
+    monkeypatch.setattr(onnx_module, "scan", lambda _: Contents(False, None))
+    with pytest.raises(InputFormatError, match="onnxruntime cannot read this"):
+        OnnxNetwork((tmp_path / "net.ort").read_bytes(), "net.onnx")
+
+
 def test_very_many_fields_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two bytes each in the file, and a hundred in a list."""
     monkeypatch.setattr("misstep.policies.networks.onnx_files.MAX_FIELDS", 100)

@@ -43,6 +43,7 @@ SECONDS = 60.0  # for one batch
 MAX_FAULTS = 25  # in a row, after which the network is given up
 PROBES = 16  # rows that are asked together and alone
 MAX_NUMBERS = 2**24  # of one question: an answer is one line
+MAX_WIDTH = 2**20  # inputs or outputs of a state
 
 
 DISTURBED = "the process of onnxruntime gave an answer that cannot be read"
@@ -62,17 +63,19 @@ class OnnxNetwork(Network):
         self._patience = Patience()
         _check_file(content, where)
         found = self._start()
-        given = found["inputs"]
-        if len(given) != 1 or found["outputs"] != 1:
+        given, made = found["inputs"], found["outputs"]
+        if len(given) != 1 or len(made) != 1:
             raise UnsupportedError(
-                f"a network of {len(given)} inputs and {found['outputs']} outputs",
+                f"a network of {len(given)} inputs and {len(made)} outputs",
                 where=where,
                 expected=KIND,
             )
+        if not made[0].startswith("tensor(") or made[0] == "tensor(string)":
+            raise UnsupportedError(f"outputs of type {made[0]:.60}", where=where, expected=KIND)
         precision, shape = given[0]["type"], given[0]["shape"]
         if precision not in PRECISIONS:
             raise UnsupportedError(f"inputs of type {precision}", where=where, expected=KIND)
-        if len(shape) != 2 or not isinstance(shape[1], int) or shape[1] < 1:
+        if len(shape) != 2 or not isinstance(shape[1], int) or not 1 <= shape[1] <= MAX_WIDTH:
             raise UnsupportedError(f"inputs of shape {shape}", where=where, expected=KIND)
         if isinstance(shape[0], int) and shape[0] != 1:
             raise UnsupportedError(
@@ -84,7 +87,7 @@ class OnnxNetwork(Network):
         self.outputs = 0
         # Whatever the file says about its output: this is what comes out.
         result = self._ask(np.zeros((1, self.inputs)))
-        if result.ndim != 2 or result.shape[0] != 1 or result.shape[1] < 1:
+        if result.ndim != 2 or result.shape[0] != 1 or not 1 <= result.shape[1] <= MAX_WIDTH:
             raise UnsupportedError(f"outputs of shape {result.shape}", where=where, expected=KIND)
         self.outputs = result.shape[1]
         self._one_by_one = self._one_by_one or not self._keeps_rows_apart()

@@ -24,6 +24,7 @@ MAIN = (
     f"{NOT_FROM_HERE}import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from misstep.policies.networks.onnx_host import main; main()"
 )
+FIRST_INEXACT = 2.0**53  # of whole numbers: the next one is the same as a double
 Reply = dict[str, Any]
 
 
@@ -53,14 +54,14 @@ def main() -> None:
         return say({"error": _first_line(error)})
     inputs, outputs = session.get_inputs(), session.get_outputs()
     given = [{"type": own.type, "shape": own.shape} for own in inputs]
-    say({"inputs": given, "outputs": len(outputs)})
+    say({"inputs": given, "outputs": [own.type for own in outputs]})
     for line in questions:
         asked = json.loads(line)
         data = questions.read(asked["bytes"])
         rows = np.frombuffer(data, dtype=asked["type"]).reshape(asked["shape"])
         try:
             (found,) = session.run(None, {inputs[0].name: rows})
-            result = np.ascontiguousarray(found, dtype=np.float64)
+            result = _doubles(found)
             reply = {
                 "shape": result.shape,
                 "numbers": base64.b64encode(result.tobytes()).decode("ascii"),
@@ -78,9 +79,21 @@ def _session(content: bytes) -> Any:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    # Its own format is told by four bytes, which may also stand in an ONNX file, and was not looked through.
+    options.add_session_config_entry("session.load_model_format", "ONNX")
     # Whatever the network asks for: no further file can be opened from here on.
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def _doubles(found: Any) -> Any:
+    """Outputs in double precision; an error where two of them could become equal by that."""
+    result = np.ascontiguousarray(found, dtype=np.float64)
+    if found.dtype.kind in "iu" and np.abs(result).max(initial=0) >= FIRST_INEXACT:
+        raise ValueError(
+            "outputs are whole numbers of 2^53 or more, which doubles do not tell apart"
+        )
+    return result
 
 
 def _end_with_parent() -> None:

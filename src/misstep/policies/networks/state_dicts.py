@@ -21,7 +21,13 @@ from misstep.policies.networks.mlp import (
 )
 from misstep.policies.networks.parts import chosen, unwrapped
 from misstep.policies.networks.readings import resolve
-from misstep.policies.safetensors import METADATA, check_sizes, read_tensor, split_file
+from misstep.policies.safetensors import (
+    METADATA,
+    check_places,
+    check_sizes,
+    read_tensor,
+    split_file,
+)
 from misstep.policies.torch_archive import MAX_TENSORS, check_name, read_checkpoint, tensors_of
 
 SAFETENSORS = "the linear layers of a network (.safetensors)"
@@ -33,6 +39,7 @@ MAX_STEPS = 1_000  # in looking for a second order of layers
 def decode_safetensors(content: bytes, where: str, declared: Declaration) -> MlpWeights:
     header, data = split_file(content, where, SAFETENSORS)
     check_sizes(header, data, MAX_TENSORS, where, SAFETENSORS)
+    check_places(header, data, where, SAFETENSORS)
     for name in header:
         check_name(name, where, SAFETENSORS)
     types = ("F32", "F64", "F16")
