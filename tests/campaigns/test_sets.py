@@ -469,6 +469,12 @@ def test_crashes_of_one_session_in_states_that_another_one_has_answers_for(
             [("other", 8, {}), ("broken", 6, {}), ("bad", 1, {"pool": 23})],
             id="a run failed beside the claim that none does",
         ),
+        pytest.param(
+            13,
+            "exact",
+            [("broken", 3, {}), ("good", 8, {}), ("bad", 2, {"oracle": "undo"})],
+            id="a further oracle did not know, and its verdict was not FLAKY yet",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", [SetPolicy, DrawingPolicy])

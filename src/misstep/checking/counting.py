@@ -37,6 +37,10 @@ class Counting:
             return True
         if any(own.verdict == "FLAKY" for own in beside):
             return False
+        if (
+            verdict.verdict == "UNKNOWN"
+        ):  # of a further oracle, on a run that was confirmed for another one
+            return False
         return run in (self._of_bugs if verdict.verdict == "BUG" else self._weighed)
 
 
