@@ -52,7 +52,8 @@ def test_streams_that_the_code_replaces_are_put_back() -> None:
     with outer:
         sys.stdout = own  # the code asks a policy itself, and keeps what it prints
         with inner:
-            sys.stderr = sys.stdout = None  # type: ignore[assignment]
+            for name in ("stdout", "stderr"):
+                setattr(sys, name, None)
         assert (sys.stdout, sys.stderr) == (own, before[1])
     assert (sys.stdout, sys.stderr) == before
 
