@@ -246,9 +246,10 @@ def test_writes_that_are_cut(tmp_path: Path, tiny: Tiny, file: str, models: int)
 
 def test_no_room_for_the_settings(tmp_path: Path, tiny: Tiny) -> None:
     settings = TrainingSettings(config="line", epochs=1, n_init=1, **tiny)
+    tasks = train_tasks()  # they are files, too
     with files_up_to(100), pytest.raises(InputFileError, match=r"settings\.json: cannot write"):
-        train(train_tasks(), [], tmp_path / "out", settings)
-    train(train_tasks(), [], tmp_path / "out", settings)  # neither taken nor locked
+        train(tasks, [], tmp_path / "out", settings)
+    train(tasks, [], tmp_path / "out", settings)  # neither taken nor locked
 
 
 # -- bad input --------------------------------------------------------------------------------------
