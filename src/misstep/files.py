@@ -260,6 +260,21 @@ def write_all(contents: Mapping[Path, bytes], *, follow: bool = True) -> None:
         raise
 
 
+def holds(path: Path, content: bytes) -> bool:
+    """Whether this is what the file has already. One of another size is not read. Refuses what is no regular file."""
+    try:
+        there = _to_replace(path, follow=True)
+        return (
+            there.exists()
+            and there.stat().st_size == len(content)
+            and there.read_bytes() == content
+        )
+    except ValueError as error:  # A null character in the path.
+        raise InputFileError(f"not a path: {error}", where=repr(str(path))[:200]) from error
+    except OSError as error:
+        raise InputFileError(f"cannot write: {reason(error)}", where=str(path)[:200]) from error
+
+
 def _to_replace(path: Path, follow: bool) -> Path:
     """The file itself that a path stands for, if it may be replaced."""
     name = str(path)
@@ -317,6 +332,7 @@ __all__ = [
     "check_beside",
     "check_target",
     "decoded",
+    "holds",
     "is_of_current_folder",
     "is_there",
     "not_following",

@@ -27,9 +27,8 @@ WITHOUT_PLANS = {
 }  # kinds of policies that decide in each state anew
 WITH_CHOOSERS = {"rules", "sketch", "shipped"}  # those of them that permit several operators
 MAX_BYTES = 2**30  # of anything that is decompressed
-MAX_SOURCE = (
-    2**28
-)  # of the source of a task; the largest that we know has 115 million bytes and 7 million lines
+# Of the source of a task. The largest that we know has 115 million bytes and 7 million lines.
+MAX_SOURCE = 2**28
 MAX_LINES = 25_000_000  # of its SAS file, each of which takes many times its size in memory
 MAX_MEMBERS = 10**6  # of the source of a task
 Json = Any

@@ -29,7 +29,6 @@ _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _GRACE = 0.3  # seconds for processes that end when they notice that ours has ended
 _BROKEN_OUTPUT = 120  # what Python ends with if the last of its output cannot be written
 
-
 Report = Callable[[int], None]
 
 

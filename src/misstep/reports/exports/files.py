@@ -9,20 +9,13 @@ from pathlib import Path
 from typing import TextIO
 
 from misstep.errors import InputFileError
-from misstep.files import is_there, read_bytes, reason, write_all
-
-_MOST_BYTES = 2**30
+from misstep.files import holds, is_there, reason, write_all
 
 
 def write_files(contents: dict[Path, bytes], *, force: bool) -> list[Path]:
     """Write files and their folders; if one file exists and differs, write none of them unless `force` is set."""
     for path, content in contents.items():
-        try:
-            there = path.exists()
-        except (OSError, ValueError) as error:
-            said = reason(error) if isinstance(error, OSError) else str(error)
-            raise InputFileError(f"cannot write: {said}", where=str(path)[:200]) from error
-        if there and not force and read_bytes(path, _MOST_BYTES, "a file to write to") != content:
+        if not holds(path, content) and not force and path.exists():
             raise InputFileError(
                 "the file exists and differs from what would be written",
                 where=str(path),

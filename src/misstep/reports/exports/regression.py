@@ -20,7 +20,7 @@ from misstep.campaigns.records import Record, headline, no_bug_text
 from misstep.campaigns.settings import Settings
 from misstep.errors import InputFileError, MisstepError
 from misstep.escaping import written_out
-from misstep.files import read_bytes
+from misstep.files import holds, read_bytes
 from misstep.policies.identity import IN_MEMORY
 from misstep.reports.exports.cases import (
     DATA_NAME,
@@ -130,7 +130,7 @@ def export_tests(
         contents[MODULE_NAME] = module
     contents[DATA_NAME] = Cases(spec, tasks, files, tuple(cases)).text().encode()
     changed = {folder / name: content for name, content in contents.items()}
-    changed = {path: content for path, content in changed.items() if not _holds(path, content)}
+    changed = {path: content for path, content in changed.items() if not holds(path, content)}
     write_together(changed)
     done.written.extend(changed)
     return done
@@ -344,10 +344,6 @@ def _check_tasks(folder: Path, contents: dict[str, bytes], known: dict[str, str]
                     expected="no such file, or the same content",
                     hint="export into another folder, or move the file away",
                 )
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    return path.exists() and read_bytes(path, _MOST_BYTES, "a file") == content
 
 
 __all__ = ["ExportedTests", "export_tests"]

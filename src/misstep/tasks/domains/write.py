@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from misstep.errors import InputFileError
-from misstep.files import reason, write_all
+from misstep.files import holds, reason, write_all
 
 if TYPE_CHECKING:
     from misstep.tasks.domains.model import Instance
@@ -25,24 +24,21 @@ def write_generated(texts: Mapping[Path, str], kind: str, *, force: bool = False
     try:
         for path in contents:
             path.parent.mkdir(parents=True, exist_ok=True)
-        changed = {path: new for path, new in contents.items() if not _holds(path, new)}
-        if not force:
-            _refuse_to_overwrite(changed, kind)
-        write_all(changed)
-    except OSError as error:
+        changed = {path: new for path, new in contents.items() if not holds(path, new)}
+    except (OSError, InputFileError) as error:
+        if isinstance(error, OSError):
+            why, where = reason(error), error.filename
+        else:
+            why, where = error.what, error.where
         raise InputFileError(
-            f"cannot write the {kind}: {reason(error)}",
-            where=str(error.filename or next(iter(contents))),
+            f"cannot write the {kind}: {why}",
+            where=str(where or next(iter(contents))),
             expected="a folder that can be written to",
             hint="choose another folder",
         ) from error
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    """Whether the file has this content. One of another size is not read, which could be a pipe or never end."""
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "this is not a regular file", str(path))
-    return path.exists() and path.stat().st_size == len(content) and path.read_bytes() == content
+    if not force:
+        _refuse_to_overwrite(changed, kind)
+    write_all(changed)
 
 
 def _refuse_to_overwrite(changed: dict[Path, bytes], kind: str) -> None:
