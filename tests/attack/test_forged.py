@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from misstep.campaigns.campaign import Campaign, open_campaign
-from support.forged import FORGERIES, WORLDS, Forgery, forged, made, said_of, sealed_again
+from support.forged import FORGERIES, WORLDS, forged, made, said_of, sealed_again
+from support.forging import Forgery
 
 IDS = [f"{own.world}: {own.what}" for own in FORGERIES]
 

@@ -1,4 +1,4 @@
-"""Ways to change the rows of a stored campaign, for `support.forged`."""
+"""A forgery, and ways to change the rows of a stored campaign, for `support.forged`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable
-from typing import Any
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from misstep.checking.jani import SafetyTask
 from misstep.checking.model_risk import policy_risks
@@ -16,6 +18,23 @@ from misstep.checking.stored import Store, source_of
 from support.strategies import Pairs, pairs_of, write_pairs
 
 Forge = Callable[[sqlite3.Connection], None]
+
+
+class Forgery(NamedTuple):
+    what: str
+    world: str  # which honest folder
+    how: Forge
+    plain: str | None
+    full: str | None
+    counted: str | None = None  # what the plain replay counts as not checked
+
+    def forge(self, folder: Path) -> None:
+        with closing(sqlite3.connect(folder / "run.db", isolation_level=None)) as connection:
+            before = list(connection.iterdump())
+            connection.execute("BEGIN")
+            self.how(connection)
+            connection.execute("COMMIT")
+            assert list(connection.iterdump()) != before, f"{self.what}: nothing was changed"
 
 
 def sql(*statements: str) -> Forge:
